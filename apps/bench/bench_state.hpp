@@ -10,7 +10,7 @@
 
 namespace matapprox {
 
-/// One thread; MATAPPROX_THREADS=n asks for more, MATAPPROX_INSTRUCTIONS for an instruction set.
+/// Sets one thread; MATAPPROX_THREADS=n sets more, MATAPPROX_INSTRUCTIONS an instruction set.
 inline void use_threads() {
   if (const char* name = std::getenv("MATAPPROX_INSTRUCTIONS"); name != nullptr) {
     kernels::use_instruction_set(name);

@@ -1,7 +1,7 @@
-// Chord kernels beside a chain of Eigen's sparse matrices and the time that reading the weights
-// takes; scripts/bench/chord.py runs these beside SciPy:
+// Benchmarks of the Chord kernels against a chain of Eigen's sparse matrices and against the time
+// to read the weights; scripts/bench/chord.py runs these beside SciPy:
 //   matapprox_bench --benchmark_filter=chord --benchmark_repetitions=5
-// Each figure is for one thread; MATAPPROX_THREADS=n asks for more.
+// Figures are for one thread; MATAPPROX_THREADS=n sets more.
 
 #include <benchmark/benchmark.h>
 
@@ -19,7 +19,7 @@ namespace {
 template <class T>
 using VectorOf = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
-/// Values of a chain that keep the size of what they multiply.
+/// Values of a chain whose products keep the magnitude of the block.
 template <class T>
 VectorOf<T> chain_values(const ChordPattern& pattern) {
   return VectorOf<T>::Random(pattern.stored_numbers()) * T(0.4);
@@ -48,7 +48,8 @@ void chord_product(benchmark::State& state) {
   count_flops(state, product_flops(pattern, X.cols()));
 }
 
-/// The same by a chain of compressed sparse rows, on a row-major block, which suits it best.
+/// The same product with a chain of CSR matrices on a row-major block, the layout that suits CSR
+/// best.
 template <class T>
 void chord_eigen_product(benchmark::State& state) {
   const ChordPattern pattern = chord_reference_pattern(state.range(0));
@@ -87,7 +88,7 @@ void chord_eigen_product(benchmark::State& state) {
   count_flops(state, product_flops(pattern, state.range(1)));
 }
 
-/// The sum of the numbers, as fast as vector instructions can read them.
+/// Sums the numbers as fast as vector instructions can load them.
 __attribute__((target_clones("default", "avx2", "avx512f"))) float sum_of(const float* numbers,
                                                                           Index count) {
   constexpr Index kSums = 64;
@@ -100,7 +101,7 @@ __attribute__((target_clones("default", "avx2", "avx512f"))) float sum_of(const 
   return sum;
 }
 
-/// The floor of a product with a vector: adding up as many numbers as the chain stores.
+/// Lower bound on the time of a product with a vector: sums as many numbers as the chain stores.
 void chord_read_values(benchmark::State& state) {
   const VectorOf<float> values = chain_values<float>(chord_reference_pattern(state.range(0)));
   for ([[maybe_unused]] auto _ : state) {
@@ -111,7 +112,7 @@ void chord_read_values(benchmark::State& state) {
                                                  benchmark::Counter::kIsRate);
 }
 
-/// f and its gradient over as many columns as asked for, spread over all; 0: over all.
+/// Evaluates f and its gradient over the given number of columns, spread evenly; 0: all columns.
 template <class T>
 void chord_objective_rate(benchmark::State& state) {
   use_threads();

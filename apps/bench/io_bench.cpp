@@ -13,7 +13,7 @@
 namespace matapprox {
 namespace {
 
-/// A fixed sequence of 64-bit numbers (splitmix64), to make texts of.
+/// A fixed sequence of 64-bit numbers (splitmix64) from which test files are made.
 class Sequence {
  public:
   std::uint64_t next() {

@@ -1,6 +1,6 @@
-// Rates of the kernels, the BLAS's own product beside ours:
+// Rates of the kernels, with the BLAS's own product beside ours:
 //   matapprox_bench --benchmark_filter=gemm --benchmark_repetitions=5
-// Each figure is for one thread; MATAPPROX_THREADS=n asks for more.
+// Figures are for one thread; MATAPPROX_THREADS=n sets more.
 
 #include <benchmark/benchmark.h>
 

@@ -1,7 +1,7 @@
-// Products with values in few bits beside the same in doubles and the time that reading the bytes
-// takes; scripts/bench/packed_product.py runs these beside SciPy's dgemv:
+// Products with values stored in few bits, compared with the same products in doubles and with the
+// time to read the bytes; scripts/bench/packed_product.py runs these beside SciPy's dgemv:
 //   matapprox_bench --benchmark_filter=packed --benchmark_repetitions=5
-// Each figure is for one thread; MATAPPROX_THREADS=n asks for more.
+// Figures are for one thread; MATAPPROX_THREADS=n sets more.
 
 #include <benchmark/benchmark.h>
 
@@ -20,7 +20,7 @@
 namespace matapprox {
 namespace {
 
-/// One pass over the bytes, eight at a time in eight sums.
+/// Reads the bytes in one pass, eight at a time, into eight sums.
 std::uint64_t sum_of_words(const std::vector<std::uint8_t>& data) {
   constexpr std::size_t kSums = 8;
   std::uint64_t sums[kSums] = {};
@@ -70,7 +70,7 @@ void packed_dense_product(benchmark::State& state) {
   count_bytes(state, 8.0 * static_cast<double>(A.size()));
 }
 
-/// exp(-|i - j| / 20) + cos((i + j) / 100) at a relative error of 10^-range(1).
+/// Block matrix of exp(-|i - j| / 20) + cos((i + j) / 100) with relative error 10^-digits.
 BlockMatrix blocks_of(Index n, Index digits) {
   Matrix A(n, n);
   for (Index j = 0; j < n; ++j) {
@@ -93,7 +93,7 @@ void packed_blocks_product(benchmark::State& state) {
   count_bytes(state, static_cast<double>(H.storage().bytes));
 }
 
-/// The floor of both: each byte is read once.
+/// Lower bound on the time of both products: reads each byte once.
 void packed_read(benchmark::State& state) {
   const std::vector<std::uint8_t> data(static_cast<std::size_t>(state.range(0)), 1);
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(sum_of_words(data));

@@ -39,7 +39,7 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
-/// The words that lead to a command: "attention train".
+/// The words that name a command: "attention train".
 std::string words_to(const CLI::App* sub) {
   std::string words;
   for (; sub != nullptr && sub->get_parent() != nullptr; sub = sub->get_parent())
@@ -53,7 +53,7 @@ int complain(const std::string& message, const std::string& words) {
   return kUsage;
 }
 
-/// The first argument that nothing accepts and that looks like an option; empty if there is none.
+/// The first unknown argument that looks like an option; empty if there is none.
 std::string unknown_flag(const CLI::App& sub) {
   for (const std::string& argument : sub.remaining(true)) {
     if (argument.size() > 1 && argument.front() == '-')
@@ -62,21 +62,21 @@ std::string unknown_flag(const CLI::App& sub) {
   return {};
 }
 
-/// The command that the arguments lead to, as deep as it goes.
+/// The innermost command that the arguments name.
 const CLI::App& deepest(const CLI::App& app) {
   const CLI::App* sub = &app;
   while (!sub->get_subcommands().empty()) sub = sub->get_subcommands().front();
   return *sub;
 }
 
-/// The first argument that nothing accepts, where a command was expected; else empty.
+/// The first unknown argument where a command was expected; empty if there is none.
 std::string unknown_word(const CLI::App& sub) {
   if (command_names(sub).empty()) return {};
   const std::vector<std::string> rest = sub.remaining(true);
   return rest.empty() || rest.front().starts_with("-") ? std::string{} : rest.front();
 }
 
-/// The first option that takes one value and is given several times; else nullptr.
+/// The first single-valued option that is given several times; nullptr if there is none.
 const CLI::Option* repeated_option(const CLI::App& sub) {
   for (const CLI::Option* option : sub.get_options()) {
     if (option->get_items_expected_max() == 1 && option->results().size() > 1) return option;
@@ -108,7 +108,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error) {
       words);
 }
 
-/// The first argument where it has to name a command and does not; else empty.
+/// Error message for a first argument that has to name a command but does not; otherwise empty.
 std::string misspelled_command(const CLI::App& app, const std::string& first) {
   if (first.starts_with("-")) return {};
   const std::vector<std::string> names = command_names(app);
@@ -116,14 +116,14 @@ std::string misspelled_command(const CLI::App& app, const std::string& first) {
   return fmt::format("unknown subcommand '{}'{}", first, did_you_mean(first, names));
 }
 
-// CLI11 reads numbers as strtoll does: octal behind a zero, modulo 2^64 behind a sign, the largest
-// in place of a larger one. So all numbers are read here.
+// CLI11 reads numbers as strtoll does: octal after a leading zero, modulo 2^64 after a sign, and
+// the largest value in place of a larger one. Therefore all numbers are parsed here.
 
 [[noreturn]] void refuse(const std::string& message) {
   throw CLI::ParseError(message, CLI::ExitCodes::ConversionError);
 }
 
-/// A decimal number. `name` is that of the option.
+/// Parses a decimal number. `name` is the name of the option.
 template <class Number>
 Number decimal(const std::string& name, const std::string& text) {
   Number value{};
@@ -183,7 +183,7 @@ constexpr bool is_list = false;
 template <class Element>
 constexpr bool is_list<std::vector<Element>> = true;
 
-/// Why a text is no whole number from low to high; empty if it is one. `high` -1: no limit.
+/// Error message for a whole number outside low..high, otherwise empty. `high` -1: no limit.
 std::string out_of_range(const std::string& name,
                          const std::string& text,
                          std::int64_t low,
@@ -192,7 +192,7 @@ std::string out_of_range(const std::string& name,
   const char* const stop = text.data() + text.size();
   const auto [end, failure] = std::from_chars(text.data(), stop, value);
   if (end != stop || failure == std::errc::invalid_argument)
-    return {};  // no number: said elsewhere
+    return {};  // not a number: reported elsewhere
   const bool fits = failure == std::errc();
   const bool negative = !text.empty() && text[0] == '-';
   if (high < 0 && (negative || (fits && value < low)))
@@ -261,7 +261,7 @@ template <class Value>
 Option Command::add_option(const std::string& name,
                            Value& variable,
                            const std::string& help) const {
-  const auto called = std::make_shared<std::string>();  // known once the option is there
+  const auto called = std::make_shared<std::string>();  // set once the option exists
   CLI::Option* option = app_->add_option(
       name,
       [called, &variable](const CLI::results_t& texts) {
@@ -335,7 +335,7 @@ std::optional<Option> Command::find_option(const std::string& name) const {
 
 namespace {
 
-/// The flag "--name" as it is called now.
+/// The current spelling of the flag "--name".
 std::string present_flag(const std::string& flag) {
   std::string name = flag.substr(2);
   std::replace(name.begin(), name.end(), '-', '_');
@@ -360,7 +360,7 @@ std::string present_option(const std::string& text, const std::string& where) {
 
 namespace {
 
-/// The arguments, with the present names of the options that their command has.
+/// The arguments, with the option names of their command replaced by the current names.
 std::vector<std::string> present_arguments(const CLI::App& app, int argc, const char* const* argv) {
   std::vector<std::string> arguments(argv, argv + argc);
   const CLI::App* command = &app;
@@ -418,7 +418,7 @@ int CommandLine::run(int argc, const char* const* argv) {
     return complain(message, "");
   try {
     std::vector<std::string> arguments = present_arguments(app, argc, argv);
-    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes
+    std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 expects
     arguments.pop_back();                              // the program's name
     app.parse(arguments);
   } catch (const CLI::Success& success) {  // --help, --version

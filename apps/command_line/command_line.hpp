@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-// The parser is CLI11, which takes a compiler several seconds wherever it is included: only
-// command_line.cpp does that.
+// The parser is CLI11. Compiling it takes several seconds per source, so only command_line.cpp
+// includes it.
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
 class Option;
@@ -17,34 +17,34 @@ class Option;
 
 namespace matapprox::app {
 
-/// What a parsed command line asks for; returns the exit code.
+/// The work that a parsed command line requests; returns the exit code.
 using Action = std::function<int()>;
 
-/// One option of a command, or one of its arguments without a name. It is a handle: copies stand
-/// for the same option, which belongs to the CommandLine. The functions without a value to return
-/// give the option back, so that they can be chained.
+/// One option or unnamed argument of a command. It is a handle: copies refer to the same option,
+/// which belongs to the CommandLine. Functions without a value of their own return the option, so
+/// that calls can be chained.
 class Option {
  public:
-  /// The command is wrong without it.
+  /// Makes the option mandatory.
   Option required(bool value = true) const;
-  /// What help shows in place of the value: "FILE", or nothing. What has a name there, a file for
-  /// one, may not be given as an empty text.
+  /// Sets the text that the help shows in place of the value: "FILE", or nothing.
   Option type_name(const std::string& name) const;
-  /// The heading below which help lists it.
+  /// Sets the heading under which the help lists the option.
   Option group(const std::string& heading) const;
-  /// Separates the values of a list within one argument: "1,2".
+  /// Sets the separator of list values within one argument: "1,2".
   Option delimiter(char character) const;
-  /// Least and, unless negative, largest whole number that is legal; without it all of Value are.
+  /// Sets the smallest and, unless negative, the largest accepted whole number; by default every
+  /// Value is accepted.
   Option range(std::int64_t low, std::int64_t high = -1) const;
-  /// Whether a list may go on in the next arguments: "--rows 1 2".
+  /// Sets whether a list may continue in the next arguments: "--rows 1 2".
   Option allow_extra_args(bool value) const;
 
-  /// How it is called: "rank" for --rank, "o" for -o, "matrix" for an argument without a name.
+  /// Name of the option: "rank" for --rank, "o" for -o, "matrix" for an argument without a name.
   std::string single_name() const;
-  /// How many values it has been given.
+  /// Number of values that were given.
   std::size_t count() const;
   /// Adds values as if they were on the command line and stores them in the variable of the option.
-  /// Throws InvalidArgument, starting with `where`, for what does not fit.
+  /// Throws InvalidArgument, starting with `where`, for values that do not fit.
   void take(const std::vector<std::string>& values, const std::string& where) const;
 
   bool operator==(const Option& other) const = default;
@@ -56,30 +56,30 @@ class Option {
   CLI::Option* option_;
 };
 
-/// A command with its options and its commands: a handle, as Option is.
+/// A command with its options and subcommands; a handle like Option.
 class Command {
  public:
   Command add_command(const std::string& name, const std::string& help) const;
-  /// Adds "--name", "-n,--name" or, without dashes, an argument that its place tells. Parsing
-  /// stores the value in `variable`, which must stay where it is. Value is std::string, int, Index,
-  /// std::uint64_t or double, std::optional of those but the first, or std::vector of std::string
-  /// or Index. Numbers are decimal: 010 is ten, 0x10 is none, and what Value cannot hold is refused
-  /// with the range. An empty text is refused, as it says nothing.
+  /// Adds "--name", "-n,--name" or, without dashes, a positional argument. Parsing stores the value
+  /// in `variable`, whose address must not change. Value is std::string, int, Index, std::uint64_t
+  /// or double, std::optional of those but the first, or std::vector of std::string, Index,
+  /// std::uint64_t or double. Numbers are decimal: 010 is ten and 0x10 is an error. A number that
+  /// Value cannot hold is an error that states the range, and so is an empty text.
   template <class Value>
   Option add_option(const std::string& name, Value& variable, const std::string& help) const;
-  /// The same for an option without a value; as text it is "true" or "false".
+  /// Adds an option without a value; as text it is "true" or "false".
   template <class Value>
   Option add_flag(const std::string& name, Value& variable, const std::string& help) const;
-  /// Text below the options in the help.
+  /// Sets the text below the options in the help.
   void footer(const std::string& text) const;
-  /// The command is wrong without one of its commands.
+  /// Makes a subcommand mandatory.
   void require_command() const;
-  /// What to do when the command line names this command.
+  /// Sets the action that runs when the command line names this command.
   void action(const Action& chosen) const;
 
   /// All options, in the order in which they were added; the first one is help.
   std::vector<Option> options() const;
-  /// The option with this name: "--rank", "matrix".
+  /// The option with this name, such as "--rank" or "matrix".
   std::optional<Option> find_option(const std::string& name) const;
 
  private:
@@ -87,25 +87,24 @@ class Command {
   Command(CLI::App* app, Action* chosen) : app_(app), chosen_(chosen) {}
 
   CLI::App* app_;
-  Action* chosen_;  ///< the CommandLine's
+  Action* chosen_;  ///< owned by the CommandLine
 };
 
-/// The commands of a program, and what runs the one that its arguments name.
+/// Parses the command line of a program and runs the command that it names.
 class CommandLine {
  public:
-  /// A program that needs a command. `name` is how help calls it, `version` what --version prints.
+  /// Creates a program that requires a command. The help shows `name`, --version prints `version`.
   CommandLine(const std::string& name, const std::string& help, const std::string& version);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  /// The program itself; `add_command` of it adds the commands that follow its name.
+  /// The program itself; its `add_command` adds the commands that follow its name.
   Command program();
-  /// The command that the arguments name, without looking at what comes after it; empty if there is
-  /// none.
+  /// The command that the arguments name, whatever follows it; empty if there is none.
   std::string named_command(int argc, const char* const* argv) const;
-  /// Parses and runs. Returns the exit code: that of the command, 0 after --help or --version, 2
-  /// after a message on what is wrong, with the nearest command or option.
+  /// Parses the arguments and runs the command. Returns the exit code: that of the command, 0 after
+  /// --help or --version, or 2 after an error message that suggests the nearest command or option.
   int run(int argc, const char* const* argv);
 
  private:
@@ -113,8 +112,8 @@ class CommandLine {
   std::unique_ptr<Parser> parser_;
 };
 
-/// `text`, an option ("--rank") or its name in a file, as it is called now. Where it had to be
-/// replaced, a note on stderr says so, which begins with `where` if that is not empty.
+/// Returns the current name of `text`, an option ("--rank") or its name in a file. If the name had
+/// to be replaced, a note on stderr says so; it begins with `where` if that is not empty.
 std::string present_option(const std::string& text, const std::string& where);
 
 /// One line `option = value` of a file, or `option = [value, ...]`.
@@ -123,8 +122,8 @@ struct ConfigLine {
   std::vector<std::string> values;
 };
 
-/// The lines of a TOML file with options; table headers are left out. Throws FileError if it cannot
-/// be opened, InvalidArgument if it is not TOML.
+/// Reads the options of a TOML file, without table headers. Throws FileError if it cannot be
+/// opened, InvalidArgument if it is not TOML.
 std::vector<ConfigLine> read_config_file(const std::string& path);
 
 }  // namespace matapprox::app

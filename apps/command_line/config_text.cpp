@@ -23,8 +23,8 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
-/// Position of the comment of a line, its length if there is none; npos if a quotation does not end
-/// on the line.
+/// Position of the comment in a line, or the length of the line if it has none; npos if a quotation
+/// does not end on the line.
 std::size_t start_of_comment(std::string_view line) {
   char quote = 0;
   for (std::size_t at = 0; at < line.size(); ++at) {
@@ -48,7 +48,7 @@ std::size_t length_of_value(std::string_view text) {
   return std::min(text.find_first_of(" \t[]\"'"), text.size());
 }
 
-/// Defect of a line, to follow its text in a message; empty if there is none.
+/// Defect of a line, worded to follow the line's text in a message; empty if there is none.
 std::string misfit_of(std::string_view line) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; };
   if (std::any_of(line.begin(), line.end(), is_control)) return "has a control character";

@@ -12,7 +12,7 @@
 namespace matapprox::app {
 namespace {
 
-/// Works without memory: there may be none.
+/// Works even when no memory is left.
 int say(int code, const char* message) {
   write_message(message);
   return code;
@@ -34,7 +34,7 @@ int report_exception(const std::exception_ptr& failure) {
   } catch (const NotAvailable& error) {
     return say(kNotAvailable, error.what());
   } catch (const Interrupted& error) {
-    // Without a signal it was --max-seconds that left no time for any result.
+    // Without a signal, it was --max-seconds that left no time for any result.
     return say(interrupt_requested() ? kInterrupted : kUsage, error.what());
   } catch (const std::bad_alloc&) {
     return say(kNotAvailable, "out of memory");

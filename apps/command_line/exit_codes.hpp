@@ -4,7 +4,7 @@
 
 namespace matapprox::app {
 
-// The contract with scripts; docs/cli.md.
+// Contract with scripts; see docs/cli.md.
 constexpr int kDone = 0;
 constexpr int kDefect = 1;
 constexpr int kUsage = 2;

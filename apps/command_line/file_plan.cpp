@@ -25,7 +25,7 @@ FilePlan& FilePlan::reads(const std::string& path) {
   if (path.empty()) return *this;
   const auto file =
       path == "-" ? stream_identity(STDIN_FILENO) : file_identity(split_file_name(path).path);
-  if (!file) return *this;  // its reader says why
+  if (!file) return *this;  // the reader will report the reason
   inputs_.push_back({path, *file});
   for (const Output& output : outputs_) check_input(output, inputs_.back());
   return *this;
@@ -79,7 +79,7 @@ std::optional<FilePlan::Identity> FilePlan::stream_identity(int descriptor) {
 }
 
 bool FilePlan::are_same(const Output& one, const Output& other) {
-  // The streams may well go to one file.
+  // Both standard streams may go to one file.
   if (one.path.empty() && other.path.empty()) return false;
   if (one.is_folder && other.is_folder) return false;
   const bool same_place = one.folder && one.folder == other.folder && !one.file_name.empty() &&
@@ -88,7 +88,7 @@ bool FilePlan::are_same(const Output& one, const Output& other) {
 }
 
 void FilePlan::check_input(const Output& output, const Input& input) {
-  // What a shell has opened for writing is not for us to refuse.
+  // A file that a shell has opened as a standard stream is not refused here.
   if (output.path.empty()) return;
   require(output.file != input.file,
           "{} {}: this file is read ({}), so it cannot be an output, not even with --force",

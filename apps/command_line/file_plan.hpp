@@ -8,25 +8,26 @@
 
 namespace matapprox::app {
 
-/// The files that a command reads and writes, told one by one before it starts to work. What would
-/// only show after the work is refused at once: InvalidArgument for two outputs that are the same
-/// file and for an output that is read (also with --force, under whatever names), FileError for
-/// what cannot be written. Empty names are files that were not asked for.
+/// The files that a command reads and writes, registered one by one before the work starts. Errors
+/// that would otherwise show only after the work are thrown at once: InvalidArgument for two
+/// outputs that are the same file and for an output that is also read (even with --force, under any
+/// name), FileError for a file that cannot be written. Empty names are files that were not
+/// requested.
 class FilePlan {
  public:
-  /// `force`: outputs may replace files that exist. Without it, they also leave alone what another
-  /// program puts there later; see io/atomic_output.hpp.
+  /// `force`: outputs may replace existing files. Without it, they also do not replace a file that
+  /// another program creates later; see io/atomic_output.hpp.
   explicit FilePlan(bool force);
 
-  /// A file that is read, "-" for standard input; also file.h5:/dataset.
+  /// Registers a file that is read: a path, "-" for standard input, or file.h5:/dataset.
   FilePlan& reads(const std::string& path);
-  /// A file that the option names, which may be "-" or a device.
+  /// Registers the output file of an option; it may be "-" or a device.
   FilePlan& writes(const std::string& option, const std::string& path);
-  /// The same for a file that cannot be a device or a pipe. `resumed`: it may be there.
+  /// Registers an output that cannot be a device or a pipe. `resumed`: the file may exist.
   FilePlan& replaces(const std::string& option, const std::string& path, bool resumed = false);
-  /// A folder for files that are told by themselves; it is made, not its parents.
+  /// Registers and makes a folder, but not its parents. Files in it are registered separately.
   FilePlan& makes_folder(const std::string& option, const std::string& path);
-  /// A file that the command looks after by itself.
+  /// Registers an output whose existence and permissions the command itself checks.
   FilePlan& keeps(const std::string& path);
 
  private:
@@ -36,12 +37,12 @@ class FilePlan {
     bool operator==(const Identity& other) const = default;
   };
   struct Output {
-    std::string name;                ///< as messages call it: "--json", or a path
+    std::string name;                ///< name in messages: "--json", or a path
     std::string path;                ///< empty for a standard stream
-    std::optional<Identity> folder;  ///< with `file_name`: where it will be
+    std::optional<Identity> folder;  ///< location of the output, with `file_name`
     std::string file_name;
-    std::optional<Identity> file;  ///< what is there now, at the end of links
-    bool is_folder = false;        ///< which several options may name
+    std::optional<Identity> file;  ///< the existing file there, links followed
+    bool is_folder = false;        ///< a folder, which several options may name
   };
   struct Input {
     std::string path;

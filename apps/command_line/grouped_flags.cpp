@@ -20,8 +20,8 @@ std::vector<std::string> GroupedFlags::groups_with(const std::string& option) co
   return names;
 }
 
-/// The option as all groups that have it describe it, one after the other; the first one's default
-/// and choices stand only if no other differs.
+/// The option with the help texts of all groups that have it, one after the other; the default and
+/// choices of the first group are shown only if no other group differs.
 OptionText GroupedFlags::merged(const std::string& name) const {
   OptionText result;
   std::vector<std::string> helps;

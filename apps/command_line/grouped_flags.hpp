@@ -8,9 +8,9 @@
 
 namespace matapprox::app {
 
-/// The options of several methods, tasks or mechanisms as flags of one command, in one group of the
-/// help for each. One flag stands for an option that several of them have. Which of them the chosen
-/// one has is checked after parsing.
+/// Options of several methods, tasks or mechanisms as flags of one command. The help lists each
+/// group separately. An option that several groups have is one flag; whether the chosen group has
+/// it is checked after parsing.
 class GroupedFlags {
  public:
   /// The options of one method, task or mechanism.
@@ -19,16 +19,16 @@ class GroupedFlags {
     std::vector<OptionText> options;
   };
   explicit GroupedFlags(std::vector<Group> groups) : groups_(std::move(groups)) {}
-  /// Adds all but the options named in `except`; where the command has a flag of that name already,
-  /// --PREFIX-name. `kinds` is what the groups are: "methods", "tasks".
+  /// Adds all options except those named in `except`. An option whose flag the command already has
+  /// becomes --PREFIX-name. `kinds` names the groups: "methods", "tasks".
   void add(const Command& command,
            const std::string& kinds,
            const std::string& prefix,
            const std::vector<std::string>& except = {});
-  /// Whether it is an option of some group, but not of this one.
+  /// Returns true if some other group has the option, but not this one.
   bool is_of_others(const std::string& option, const std::string& group) const;
-  /// The flags that were given. Throws InvalidArgument if there is no such group, or, naming those
-  /// that have it, for an option that this one does not have.
+  /// Returns the flags that were given. Throws InvalidArgument if there is no such group, or for an
+  /// option that this group does not have; the message then names the groups that have it.
   NamedOptions given(const std::string& group) const;
 
  private:

@@ -15,9 +15,9 @@ namespace matapprox::app {
 namespace {
 
 std::atomic<bool> stop{false};
-/// Whether the work that goes on asks for `stop`.
+/// True while the running work polls `stop`.
 std::atomic<bool> catching{false};
-/// The process that the files belong to: not one that it forked to read a file.
+/// The process that owns the output files, as opposed to one that it forked to read a file.
 std::atomic<pid_t> owner{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<pid_t>::is_always_lock_free,
               "a signal handler may only touch such an atomic");
@@ -25,7 +25,7 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<pid_t>::is_a
 }  // namespace
 
 extern "C" {
-// Calls only what is safe in a signal handler.
+// Calls only functions that are safe in a signal handler.
 static void on_interrupt(int /*signal*/) {
   if (getpid() != owner) _exit(kInterrupted);
   if (catching && !stop.exchange(true)) return;

@@ -4,12 +4,12 @@
 
 namespace matapprox::app {
 
-// SIGINT, SIGTERM, SIGHUP (a terminal that is closed) and SIGUSR1 (which batch systems send before
-// the time is up) ask the program to stop. What has nothing to lose yet ends at once; work that
-// asks for the flag ends at its best point, and the second signal ends the program at once. Ending
-// at once means exit code 130, without the unfinished files beside outputs and without a gnuplot.
+// SIGINT, SIGTERM, SIGHUP (closed terminal) and SIGUSR1 (sent by batch systems before the time
+// limit) ask the program to stop. A program that has nothing to lose yet ends at once. Work that
+// polls the flag ends at its best point, and a second signal ends the program at once. Ending at
+// once means exit code 130; unfinished files beside outputs are removed and gnuplot is killed.
 
-/// From now on such a signal ends the program at once. A SIGHUP that is ignored (nohup) stays so.
+/// From now on such a signal ends the program at once. An ignored SIGHUP (nohup) stays ignored.
 void end_on_signals();
 
 /// From now on the first signal sets the flag, and the second ends the program at once.
@@ -18,8 +18,8 @@ const std::atomic<bool>& catch_interrupts();
 /// True once the flag is set.
 bool interrupt_requested();
 
-/// While it lives, the first signal sets the flag (`catches`) or ends the program at once; then it
-/// is again as before.
+/// During its lifetime, the first signal sets the flag (`catches`) or ends the program at once. The
+/// destructor restores the previous behavior.
 class InterruptScope {
  public:
   explicit InterruptScope(bool catches);

@@ -6,16 +6,16 @@
 
 namespace matapprox::app {
 
-/// Keeps the command line for the functions below; called once by main.
+/// Stores the command line for the functions below; called once by main.
 void keep_invocation(int argc, const char* const* argv);
 
 /// The arguments after the program's name.
 const std::vector<std::string>& arguments();
 
-/// The command line as one would type it into a shell: "matapprox compare 'my file.mtx'".
+/// The command line as typed into a shell: "matapprox compare 'my file.mtx'".
 std::string invocation();
 
-/// A word as a shell reads it back, quoted where that is needed.
+/// A word as a shell reads it back, quoted if necessary.
 std::string shell_word(std::string_view word);
 
 }  // namespace matapprox::app

@@ -9,14 +9,14 @@
 
 namespace matapprox::app {
 
-/// A method, mechanism or task as the listing subcommands show it.
+/// A method, mechanism or task as shown by the listing subcommands.
 struct Listed {
   std::string_view name;
   std::string_view summary;
   std::vector<OptionText> options;
 };
 
-/// Its options with help, legal values and defaults.
+/// Its options with help, allowed values and defaults.
 std::string option_lines(const Listed& listed);
 report::Json to_json(const Listed& listed);
 

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Links to the streams of this process.
+/// True if the path is a link to a stream of this process.
 bool is_open_stream(const std::string& path) {
   constexpr std::array<const char*, 4> kStarts{
       "/dev/std", "/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
@@ -45,7 +45,7 @@ bool is_open_stream(const std::string& path) {
   throw FileError(fmt::format("{}: cannot write: {}", path, reason));
 }
 
-/// The number of an open stream of this process: 1 for /dev/stdout, 3 for /dev/fd/3.
+/// Descriptor of an open stream of this process: 1 for /dev/stdout, 3 for /dev/fd/3.
 std::optional<int> descriptor_of(const std::string& path) {
   if (path == "/dev/stdin") return STDIN_FILENO;
   if (path == "/dev/stdout") return STDOUT_FILENO;
@@ -58,7 +58,7 @@ std::optional<int> descriptor_of(const std::string& path) {
   return descriptor;
 }
 
-/// Behind what was written there: opening the name would begin at the start of a file.
+/// Appends to what was written before; opening the path would start at the beginning of a file.
 void write_to_stream(int descriptor, const std::string& path, std::string_view text) {
   std::fflush(stdout);
   while (!text.empty()) {
@@ -97,7 +97,7 @@ std::array<std::atomic<const char*>, kMaxFolders> made_folders{};
 void note_made_folder(const std::string& path) {
   for (std::atomic<const char*>& place : made_folders) {
     if (place != nullptr) continue;
-    place = strdup(path.c_str());  // lives as long as the process
+    place = strdup(path.c_str());  // never freed: needed until the process ends
     return;
   }
 }
@@ -122,7 +122,7 @@ void check_output(const std::string& path, bool force) {
     refuse(path, fmt::format("the folder '{}' does not exist", folder.string()));
   if (failure) refuse(path, failure.message());
   if (!fs::is_directory(parent)) refuse(path, fmt::format("'{}' is not a folder", folder.string()));
-  // A link counts, wherever it leads: it would be replaced.
+  // A link counts as a file whatever its target: it would be replaced.
   const fs::file_status status = fs::symlink_status(path, failure);
   if (failure && status.type() != fs::file_type::not_found) refuse(path, failure.message());
   if (fs::exists(status) && !force) refuse(path, "the file exists; --force overwrites it");
@@ -214,7 +214,7 @@ void check_hdf5_name(const std::string& option,
   FileFormat format = FileFormat::kHdf5;
   try {
     format = format_of_name(path);
-  } catch (const FileError&) {  // a name that says nothing
+  } catch (const FileError&) {  // the name determines no format
   }
   constexpr std::array<const char*, 5> kWritten{".json", ".html", ".svg", ".safetensors", ".tex"};
   const std::string extension = fs::path(path).extension().string();

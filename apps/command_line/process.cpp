@@ -29,18 +29,18 @@
 namespace matapprox::app {
 namespace {
 
-// OpenBLAS starts its threads before main, and each wants 128 MiB: where it cannot get them it
-// looks for them forever (0.3.21), at the latest when the program ends; where it cannot start a
-// thread it raises SIGINT. Our calls use one thread of it in any case. So before OpenBLAS is
-// loaded, the program starts itself again without threads of OpenBLAS where memory is limited, and
-// at that SIGINT.
+// OpenBLAS starts its threads before main, and each needs 128 MiB. Where it cannot get that memory
+// it searches for it forever (0.3.21), at the latest when the program ends; where it cannot start a
+// thread it raises SIGINT. Our calls use one of its threads in any case. So the program restarts
+// itself without OpenBLAS threads: before OpenBLAS is loaded where memory is limited, and upon that
+// SIGINT.
 
 struct Restart {
   char* const* arguments = nullptr;
-  char* const* environment = nullptr;  ///< null: it has been started again
+  char* const* environment = nullptr;  ///< null: no restart, or restarted already
 };
 
-// The handler of a signal reads it.
+// A signal handler reads it.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 Restart restart;
 
@@ -54,8 +54,8 @@ bool is_limited(__rlimit_resource resource) {
   return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/// The environment with one thread for OpenBLAS and a mark, so that no program starts itself twice;
-/// null where there is nothing to gain from another start.
+/// The environment with one thread for OpenBLAS and a mark that prevents a second restart; null
+/// where a restart would gain nothing.
 char* const* environment_of_restart(char** environment) {
   static std::array<char, 23> one_thread{"OPENBLAS_NUM_THREADS=1"};
   static std::array<char, 22> mark{"MATAPPROX_RESTARTED=1"};
@@ -78,7 +78,7 @@ static void on_early_interrupt(int /*signal*/, siginfo_t* info, void* /*context*
   _exit(is_raised_here ? kNotAvailable : kInterrupted);
 }
 
-/// Runs before the libraries of the program are set up.
+/// Runs before the libraries of the program are initialized.
 [[maybe_unused]] static void before_libraries(int /*argc*/, char** argv, char** environment) {
   restart = {argv, environment_of_restart(environment)};
   if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)) restart_without_blas_threads();
@@ -90,30 +90,31 @@ static void on_early_interrupt(int /*signal*/, siginfo_t* info, void* /*context*
 }
 }
 
-// A sanitizer is not set up so early.
+// A sanitizer is not initialized this early.
 #ifndef MATAPPROX_UNDER_SANITIZER
 __attribute__((section(".preinit_array"),
                used)) void (*const kBeforeLibraries)(int, char**, char**) = before_libraries;
 #endif
 
-/// A file that is opened later must not become standard output or standard error. A stream that was
-/// closed is opened for what it is not for, so that using it fails as before.
+/// Opens closed standard streams, so that no file that is opened later becomes standard output or
+/// standard error. Each is opened in the wrong direction, so that using it fails as before.
 void open_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
-    // The lowest free number: this one, as those below are open.
+    // open() returns the lowest free number: this one, as those below are open.
     if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
   }
 }
 
-/// The code of a command that did all it had to, but was asked to stop on its last steps.
+/// Exit code of a command that completed its work but was asked to stop during its last steps.
 int report_interrupt(int code) {
   if (code != kDone || !interrupt_requested()) return code;
   write_message("interrupted; what was complete by then is written");
   return kInterrupted;
 }
 
-/// What another program's files kept from their names; an exit code that says so where none does.
+/// Reports outputs whose names another program's files took. Returns `code`, or kFile in place of
+/// kDone if there are any.
 int report_displaced(int code) {
   for (const DisplacedOutput& output : displaced_outputs()) {
     write_message(

@@ -7,8 +7,8 @@
 
 namespace matapprox::app {
 
-/// One line on stderr that is rewritten in place: who runs, the current error, the time left. Only
-/// on a terminal and never with --quiet.
+/// One line on stderr that is rewritten in place: the running work, the current error, the time
+/// left. Shown only on a terminal and never with --quiet.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet);
@@ -18,7 +18,7 @@ class ProgressLine {
 
   void start(const std::string& label, double max_seconds);
   void update(const Progress& progress);
-  /// Shows a text of the caller's own, which `text()` makes, at most five times a second.
+  /// Shows the text that `text()` returns, at most five times per second.
   template <class Text>
   void show(const Text& text) {
     if (is_due()) print(text());

@@ -38,7 +38,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The first byte of what a child reports; anything else that it sends is the message.
+// First byte of a child's report; the rest of the report is the message.
 constexpr char kSuccess = 'S';
 constexpr char kFile = 'F';
 constexpr char kArgument = 'A';
@@ -46,9 +46,10 @@ constexpr char kNumerical = 'N';
 constexpr char kMissing = 'M';
 constexpr char kMemory = 'O';
 
-/// How many children may hang before the file is to blame, and how long each is waited for. glibc's
-/// allocator is unlocked in a forked child; that of the sanitizers was not before LLVM 18 (its pull
-/// request 75290): a lock that another thread held at the fork stays locked in the child for ever.
+/// Number of children that may hang before the file is blamed, and the wait for each. In a forked
+/// child the allocator of glibc is unlocked; that of the sanitizers was not before LLVM 18 (its
+/// pull request 75290), so a lock that another thread held at the fork stays locked in the child
+/// forever.
 #ifdef MATAPPROX_UNDER_SANITIZER
 constexpr int kTries = 3;
 constexpr double kBlockedSeconds = 5;
@@ -67,7 +68,7 @@ double default_seconds(const std::string& path) {
   return 30 + static_cast<double>(bytes_of_file(path)) / 4e6;
 }
 
-/// In proportion to the file: what a library takes beyond that, a damaged file made it take.
+/// Memory limit in proportion to the file; a library exceeds it only because of a damaged file.
 Index default_memory(const std::string& path) {
   constexpr Index kAlwaysAllowed = Index{768} << 20;
   constexpr Index kBytesPerByte = 512;
@@ -77,7 +78,7 @@ Index default_memory(const std::string& path) {
 }
 
 #ifndef MATAPPROX_UNDER_SANITIZER
-/// 0 where /proc is not there.
+/// Returns 0 where /proc is missing.
 Index address_space_in_use() {
   Index pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -93,7 +94,7 @@ void lower_limit(Resource resource, Index value) {
   setrlimit(resource, &limit);
 }
 
-/// Makes the forked child harmless: no terminal signals, no output, no core file, bounded.
+/// Confines the forked child: no terminal signals, no output, no core file, bounded resources.
 void confine_child(const SandboxLimits& limits) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGINT, SIG_IGN);
@@ -135,22 +136,22 @@ void send_report(int pipe_end, std::string_view report) {
   }
 }
 
-/// Whatever happens, the child ends here: were an exception to leave this function, it would go on
-/// as a second parent, and end by handlers (of OpenBLAS's threads) that wait for threads which only
-/// the parent has.
+/// Runs the read and ends the child in every case. If an exception left this function, the child
+/// would continue as a second parent, and its exit handlers (of OpenBLAS's threads) would wait for
+/// threads that only the parent has.
 [[noreturn]] void run_child(int pipe_end,
                             const std::function<void()>& read,
                             const SandboxLimits& limits) {
   try {
     confine_child(limits);
     send_report(pipe_end, report_of(read));
-  } catch (...) {  // the memory for a message, or even for its limits, is not there
+  } catch (...) {  // no memory for a message, or even for its limits
     send_report(pipe_end, {&kMemory, 1});
   }
   _exit(0);
 }
 
-/// A child process and the end of the pipe through which it reports. Leaving takes both away.
+/// A child process and the end of the pipe through which it reports. The destructor releases both.
 class Child {
  public:
   Child(pid_t id, int pipe_end) : id_(id), pipe_end_(pipe_end) {}
@@ -162,7 +163,7 @@ class Child {
 
   int pipe_end() const { return pipe_end_; }
 
-  /// CPU time of the child so far; nothing where the system does not tell.
+  /// CPU time of the child so far; nullopt if the system does not report it.
   std::optional<double> cpu_seconds() const {
     clockid_t clock{};
     timespec used{};
@@ -171,7 +172,7 @@ class Child {
     return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
   }
 
-  /// Waits for the child, which is killed first if it does not end by itself; its wait status.
+  /// Waits for the child, killed first if `by_force`, and returns its wait status.
   int end(bool by_force = true) {
     if (by_force) kill(id_, SIGKILL);
     close(pipe_end_);
@@ -191,8 +192,8 @@ class Child {
   throw NotAvailable(fmt::format("{}: {}: {}", path, what, std::generic_category().message(code)));
 }
 
-/// Forks while no other thread of ours is inside HDF5, whose lock the child would inherit locked,
-/// or about to fork, whose pipe it would hold open.
+/// Forks while no other thread of this process is inside HDF5, whose lock the child would inherit
+/// locked, or is about to fork, whose pipe the child would keep open.
 Child start_child(const std::string& path,
                   const std::function<void()>& read,
                   const SandboxLimits& limits) {
@@ -223,8 +224,9 @@ struct Outcome {
   int status = 0;
 };
 
-/// Whether a child has used up its CPU time, or has used none for too long: on a loaded machine a
-/// child that works gets little, but some. Wall clock decides only where there is no CPU clock.
+/// Detects a child that has used up its CPU time, or has used none for too long: on a loaded
+/// machine a working child gets little CPU time, but some. Wall-clock time alone decides only where
+/// there is no CPU clock.
 class Watch {
  public:
   explicit Watch(const SandboxLimits& limits) : limits_(limits) {}
@@ -246,7 +248,7 @@ class Watch {
   Clock::time_point last_progress_ = Clock::now();
 };
 
-/// Collects the report until the child closes its end or its time is up; then no child is left.
+/// Collects the report until the child closes its end or its time is up; then reaps the child.
 Outcome wait_for(Child& child, const SandboxLimits& limits) {
   constexpr int kMillisecondsBetweenLooks = 50;
   Outcome outcome;

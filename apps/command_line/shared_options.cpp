@@ -73,18 +73,18 @@ LoadedMatrix InputOptions::load(bool quiet) const {
   for (const auto& [name, value] : flags_.given()) {
     OptionSetter setter(name, value);
     options.visit(setter);
-    // Inside the library 0 stands for the median rule; who types 0 made a mistake.
+    // Inside the library 0 selects the median rule; a 0 on the command line is a mistake.
     require(name != "bandwidth" || options.bandwidth > 0,
             "--bandwidth {} is not positive; without it the median rule finds one",
             value);
   }
-  // An option that is given at its default is no less without effect.
+  // An option given at its default value is checked too: it also has no effect.
   for (const auto& [name, value] : flags_.given()) check_effect(path_, options, name);
   LoadedMatrix loaded;
   {
     ProgressLine line(quiet);
     line.start("reading " + path_, std::numeric_limits<double>::infinity());
-    const InterruptScope at_once(false);  // nothing is lost yet, and readers do not ask
+    const InterruptScope at_once(false);  // nothing is lost yet, and readers do not poll
     loaded = matapprox::load(path_, options);
   }
   for (const std::string& text : loaded.notes) note(quiet, fmt::format("{}: {}", path_, text));
@@ -185,7 +185,7 @@ FilePlan JsonOptions::files() const {
 }
 
 void JsonOptions::write(report::Json json) const {
-  // The document of an interrupted fit already says so.
+  // The document of an interrupted fit already has the mark.
   json["interrupted"] = json.value("interrupted", false) || interrupt_requested();
   write(report::to_text(json));
 }

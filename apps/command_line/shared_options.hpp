@@ -18,11 +18,11 @@
 #include "report/json.hpp"
 
 // Groups of options that several subcommands share. Each has `add`, to be called once before
-// parsing, and what the subcommand needs afterwards. They must not move after `add`.
+// parsing, and the functions that the subcommand needs afterwards. They must not move after `add`.
 namespace matapprox::app {
 
-/// Options that a visited struct of the library has, as command line flags: max_iterations becomes
-/// --max-iterations. Values stay text; the struct's own visitor reads them.
+/// Command line flags for the options of a visited struct of the library: max_iterations becomes
+/// --max-iterations. Values stay text; the struct's own visitor parses them.
 class NamedFlags {
  public:
   void add(const Command& command,
@@ -31,7 +31,7 @@ class NamedFlags {
            const OptionText& option,
            const std::string& help,
            const std::string& group);
-  /// (name, value) of all that were given.
+  /// (name, value) of all flags that were given.
   std::vector<std::pair<std::string, std::string>> given() const;
 
  private:
@@ -46,15 +46,15 @@ class NamedFlags {
 /// "max_iterations" -> "--max-iterations"
 std::string flag_of(const std::string& option_name);
 
-/// FILE and how to read it.
+/// FILE and the options on how to read it.
 class InputOptions {
  public:
-  /// Gives back the option FILE.
+  /// Returns the option FILE.
   Option add(const Command& command, const std::string& help);
   const std::string& path() const { return path_; }
   /// True if any option on how to read it was given.
   bool changed() const { return !flags_.given().empty(); }
-  /// Loads the matrix; what the reader decided goes to stderr unless quiet.
+  /// Loads the matrix; the decisions of the reader go to stderr unless quiet.
   LoadedMatrix load(bool quiet) const;
 
  private:
@@ -77,27 +77,28 @@ class CommonOptions {
   bool quiet_ = false;
 };
 
-/// --device --verbose: where products are computed.
+/// --device --verbose: the device on which products are computed.
 class DeviceOptions {
  public:
   void add(const Command& command);
-  /// The same flags of a command that ends with check_cpu_only() where cuda is asked for.
+  /// Adds the same flags to a command that calls check_cpu_only(), which refuses cuda.
   void add_cpu_only(const Command& command);
-  /// Throws InvalidArgument for another name than cpu, cuda and auto, and NotAvailable for cuda
-  /// where there is no GPU: before anything is read or computed.
+  /// Throws InvalidArgument for a name other than cpu, cuda and auto, and NotAvailable for cuda
+  /// without a GPU: before anything is read or computed.
   void check() const;
-  /// The same for what knows the CPU alone, such as `what`: NotAvailable for cuda in any case.
+  /// The same for `what`, which runs on the CPU only: throws NotAvailable for cuda in any case.
   void check_cpu_only(const std::string& what) const;
-  /// Whether a GPU is to be used where it can: for cuda and, if there is one, for auto; why not
-  /// goes to stderr if verbose. Throws as check() does.
+  /// True if a GPU is to be used: for cuda and, if there is one, for auto. If not, the reason goes
+  /// to stderr if verbose. Throws as check() does.
   bool wants_gpu() const;
-  /// Calls use(), which moves work to the GPU that wants_gpu(); for auto a NotAvailable leaves the
-  /// work on the CPU. Returns why it stays there, empty if it moved.
+  /// Calls use(), which moves work to the GPU, after wants_gpu() returned true; for auto a
+  /// NotAvailable leaves the work on the CPU. Returns the reason why it stays there, empty if it
+  /// moved.
   std::string move_to_gpu(const std::function<void()>& use) const;
-  /// The same if wants_gpu(); what was chosen, and why, goes to stderr if verbose.
+  /// Does the same if wants_gpu(); the choice and its reason go to stderr if verbose.
   void offer_gpu(const std::function<void()>& use) const;
-  /// The matrix on the device that it then names; what was chosen, and why, goes to stderr if
-  /// verbose; that factors are streamed to the GPU also if not, unless quiet.
+  /// Returns the matrix on the chosen device. The choice and its reason go to stderr if verbose; a
+  /// note that factors are streamed to the GPU goes there unless quiet.
   Placement place(std::shared_ptr<const LinearOperator> A, bool quiet) const;
 
  private:
@@ -112,21 +113,21 @@ class DeviceOptions {
 class JsonOptions {
  public:
   void add(const Command& command);
-  /// The beginning of what a command reads and writes: the file of --json, checked.
+  /// A new FilePlan with the file of --json, checked; the command adds its other files.
   FilePlan files() const;
   bool force() const { return force_; }
   bool replaces_text() const { return path_ == "-"; }
-  /// Nothing without --json. The document, an object, gets `interrupted`: whether a signal has
+  /// Does nothing without --json. The document, an object, gets `interrupted`: true if a signal has
   /// asked the program to stop.
   void write(report::Json json) const;
-  void write(const std::string& text) const;  ///< the same for JSON that is text already
+  void write(const std::string& text) const;  ///< the same for JSON in text form
 
  private:
   std::string path_;
   bool force_ = false;
 };
 
-/// --rank --budget --target-error --precision --max-seconds: how much to store.
+/// --rank --budget --target-error --precision --max-seconds: options on how much to store.
 class SizeOptions {
  public:
   void add(const Command& command);
@@ -150,14 +151,14 @@ class SizeOptions {
 /// --measure --exact-error, and --certify --confidence --norm
 class MeasuringOptions {
  public:
-  /// `default_effort` stands where the command line says nothing.
+  /// `default_effort` applies unless the command line sets another.
   explicit MeasuringOptions(MeasureEffort default_effort = MeasureEffort::kQuick)
       : effort_(enum_name(default_effort)) {}
-  /// `can_be_none`: the help of --measure names `none`, which only `approximate` has a use for.
+  /// `can_be_none`: the help of --measure lists `none`, which only `approximate` supports.
   void add(const Command& command, bool can_be_none = false);
-  /// For commands that measure an approximation.
+  /// Adds the options of certificates, for commands that measure an approximation.
   void add_certificate(const Command& command);
-  /// Throws InvalidArgument for another effort than none, quick and full, for none together with
+  /// Throws InvalidArgument for an effort other than none, quick and full, for none together with
   /// --exact-error or --certify, and for --confidence or --norm out of range or without --certify.
   MeasureOptions options(std::uint64_t seed) const;
 
@@ -172,12 +173,12 @@ class MeasuringOptions {
   std::optional<Option> norm_option_;
 };
 
-/// FILE and the options of `info`. Both programs have them: the one that knows models of attention
-/// is started with the same arguments.
+/// FILE and the options of `info`. Both programs have them: matapprox starts the program that reads
+/// models of attention with the same arguments.
 struct InfoOptions {
   void add(const Command& command);
-  /// Sets the number of threads. Throws for what would only show after the work: InvalidArgument,
-  /// FileError, NotAvailable.
+  /// Sets the number of threads. Throws errors that would otherwise show only after the work:
+  /// InvalidArgument, FileError, NotAvailable.
   void check() const;
 
   InputOptions input;

@@ -5,7 +5,7 @@
 #include "chord_checks.hpp"
 #include "device/cuda/kernels/chord_objective.hpp"
 
-// What the benchmark measures a GPU against, or measures its errors with.
+// Checks of the references that the benchmark measures a GPU or its errors against.
 namespace matapprox::cuda {
 
 template <class Queue>
@@ -35,7 +35,8 @@ void check_host_objective(Checker<Queue>& check, const ChordShape& shape, int th
       got, check.numbers(gradient.data(), gradient.size()), 1e-12, name + ", gradient");
 }
 
-/// F F^T is K at the landmarks, and what the residual diagonal says elsewhere.
+/// Checks that F F^T equals K at the landmarks, and that the trace of K - F F^T agrees with the
+/// residual diagonal.
 template <class Queue>
 void check_pivoted_cholesky(Checker<Queue>& check) {
   const RandomPoints example(300);

@@ -12,7 +12,7 @@
 
 namespace matapprox::cuda {
 
-/// Counts comparisons, and prints those that fail.
+/// Counts comparisons and prints those that fail.
 class Results {
  public:
   explicit Results(std::string where) : where_(std::move(where)) {}
@@ -39,8 +39,8 @@ double largest(const std::vector<T>& values) {
   return most;
 }
 
-/// A queue with the means to compare what it computes with formulas on plain vectors. Every check
-/// is a function template over the queue: the same lines run on the host and on a GPU.
+/// A queue with functions that compare its results with formulas on plain vectors. Every check is a
+/// function template over the queue, so the same code runs on the host and on a GPU.
 template <class Queue>
 class Checker {
  public:
@@ -65,8 +65,9 @@ class Checker {
     return values;
   }
 
-  /// The largest difference is at most `tolerance` times the largest number that is wanted, or
-  /// times `least`, where that is more: of what cancels in exact arithmetic, the size of its terms.
+  /// Expects the largest difference to be at most `tolerance` times the largest reference value, or
+  /// times `least` if that is larger. `least` is the size of the terms of sums that cancel in exact
+  /// arithmetic.
   template <class T, class U>
   void expect_close(const std::vector<T>& got,
                     const std::vector<U>& wanted,
@@ -84,7 +85,7 @@ class Checker {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const auto g = static_cast<double>(got[i]);
       const auto w = static_cast<double>(wanted[i]);
-      // Not max(): it would lose a NaN.
+      // max() would lose a NaN.
       if (!(std::abs(g - w) <= difference)) difference = std::abs(g - w);
     }
     const bool good = difference <= tolerance * scale;
@@ -103,11 +104,11 @@ class Checker {
   Results& results_;
 };
 
-/// What rounding may leave of a sum of a few hundred products, relative.
+/// Relative tolerance for the rounding errors of a sum of a few hundred products.
 template <class T>
 constexpr double kRounding = sizeof(T) == 8 ? 1e-12 : 1e-5;
 
-/// Numbers in -1..1 that look random, the same everywhere.
+/// Pseudorandom numbers in -1..1, the same on every machine.
 template <class T>
 std::vector<T> test_numbers(Index count, std::uint64_t seed) {
   std::vector<T> values(static_cast<std::size_t>(count));

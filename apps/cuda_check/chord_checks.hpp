@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// Links 0, 1, 2, 4, ... below n, ceil(log2 n) factors: the reference pattern.
+/// The reference pattern: links 0, 1, 2, 4, ... below n, and ceil(log2 n) factors.
 inline ChordShape reference_shape(Index n) {
   std::vector<Index> offsets{0};
   for (Index o = 1; o < n; o *= 2) offsets.push_back(o);
@@ -31,7 +31,7 @@ std::vector<double> dense_factor(const ChordShape& shape, Index m, const std::ve
   return dense;
 }
 
-/// Y = W_m X by its definition, in double; W_m^T X.
+/// Computes Y = W_m X, or W_m^T X if transposed, by definition in double.
 template <class T>
 std::vector<double> multiply_by_definition(const ChordShape& shape,
                                            Index m,
@@ -87,7 +87,7 @@ void check_chord_products(Checker<Queue>& check, const ChordShape& shape, Index 
     const T* y = chain.apply(device.data(), x.data(), spare.data(), columns, transposed);
     check.expect_close(
         check.numbers(y, numbers), wanted, kRounding<T>, name + (transposed ? ", transposed" : ""));
-    // From the host, in pieces of which the last one is not full.
+    // The same, streamed from the host in pieces, the last of which is not full.
     auto again = check.array(X);
     StreamedChord<T, Queue> streamed(check.queue(), shape, 5 * shape.max_links() + 1);
     const T* z = streamed.apply(values.data(), again.data(), spare.data(), columns, transposed);
@@ -98,8 +98,8 @@ void check_chord_products(Checker<Queue>& check, const ChordShape& shape, Index 
   }
 }
 
-/// The gradient of <G, W_m X>: entry (i, k) is the inner product of row i of G with row
-/// (i + offset) mod N of X; added to what is there.
+/// Checks the gradient of <G, W_m X>: entry (i, k) is the inner product of row i of G with row (i +
+/// offset) mod N of X, added to the value that is already there.
 template <class T, class Queue>
 void check_chord_gradient(Checker<Queue>& check, const ChordShape& shape, Index columns) {
   const Index n = shape.order;
@@ -141,7 +141,8 @@ template <class T, class Queue>
 void check_chord_of(Checker<Queue>& check) {
   for (const Index n : {1, 2, 3, 37, 1000, 4096}) {
     for (const Index columns : {1, 3, 8, 17}) {
-      // Long sums of the definition are slow; the largest order shows what is particular to it.
+      // The long sums of the definition are slow, so the largest order runs with one block width
+      // only.
       if (n == 4096 && columns != 3) continue;
       check_chord_products<T>(check, reference_shape(n), columns);
       check_chord_gradient<T>(check, reference_shape(n), columns);
@@ -149,11 +150,11 @@ void check_chord_of(Checker<Queue>& check) {
   }
   check_chord_products<T>(check, reference_shape(5), 512);
   check_chord_products<T>(check, reference_shape(3), 1023);
-  // Slabs of columns, the last one narrower, and blocks of threads that end behind the rows.
+  // Slabs of columns, the last one narrower, and blocks of threads that extend beyond the rows.
   check_chord_products<T>(check, {1100, {{0, 1, 500, 1099}}}, 136);
-  // Pieces enough for many threads a row.
+  // Enough pieces for many threads per row.
   check_chord_gradient<T>(check, reference_shape(37), 256);
-  // Lists of their own; more links than a kernel is given; in no order.
+  // Different lists of links per factor; more links than a kernel takes; unsorted links.
   ChordShape own{101, {{3}, {100, 0, 50}, {}}};
   for (Index k = 0; k < 90; ++k) own.offsets[2].push_back((7 * k) % 101);
   check_chord_products<T>(check, own, 6);

@@ -29,8 +29,9 @@ inline Dense dense_transpose(const Dense& A, Index n) {
   return B;
 }
 
-/// The fit by dense formulas: f = 1/2 |(W - X) S|^2, S diagonal with how often a column is listed;
-/// df/dW_m = L^T (W - X) S R^T at the stored entries, L = W_1..W_m-1, R = W_m+1..W_M. [KYCY22]
+/// The fit by dense formulas: f = 1/2 <(W - X) S, W - X>, where S is diagonal and counts how many
+/// times each column is listed; df/dW_m = L^T (W - X) S R^T at the stored entries, with L =
+/// W_1..W_m-1 and R = W_m+1..W_M. [KYCY22]
 class DenseFit {
  public:
   template <class T>
@@ -42,7 +43,7 @@ class DenseFit {
   Dense after(Index m) const { return product(m + 1, shape_.factors()); }
   Dense all() const { return product(0, shape_.factors()); }
 
-  /// Derivative of <G, W_1...W_M> by the stored entries, in the host's layout.
+  /// Derivative of <G, W_1...W_M> with respect to the stored entries, in the host's layout.
   std::vector<double> pull_back(const Dense& G) const {
     const Index n = shape_.order;
     std::vector<double> gradient;
@@ -82,7 +83,7 @@ void make_symmetric(std::vector<T>& A, Index n) {
   }
 }
 
-/// Column j of A times the number of times that it is listed.
+/// Multiplies column j of A by the number of times that it is listed.
 inline Dense times_listed(Dense A, const std::vector<Index>& columns, Index n) {
   std::vector<double> times(static_cast<std::size_t>(n));
   for (const Index c : columns) times[static_cast<std::size_t>(c)] += 1;
@@ -141,7 +142,7 @@ void check_chord_fit(Checker<Queue>& check,
   check.expect(alone == f, name + ", without gradient: not the same bits");
 }
 
-/// Columns of a sparse matrix whose column j has j % 150 entries, in rows of their own.
+/// Checks columns of a sparse matrix whose column j has j % 150 entries, all in different rows.
 template <class T, class Queue>
 void check_sparse_panel(Checker<Queue>& check) {
   constexpr Index n = 170;
@@ -191,11 +192,11 @@ void check_chord_objective(Checker<Queue>& check) {
     check_chord_fit<double>(check, reference_shape(n), all, 16);
     check_chord_fit<float>(check, reference_shape(n), all, 3);
   }
-  // A few columns, one of them twice in one panel; factors of their own kind.
+  // A few columns, one of them twice in one panel; factors with different lists of links.
   const ChordShape own{11, {{0, 3, 7}, {10}, {1, 2, 0, 5}}};
   check_chord_fit<double>(check, own, {4, 4, 0, 10, 4}, 4);
   check_chord_fit<double>(check, own, {2}, 2);
-  // The symmetric part of the product.
+  // Checks of the symmetric part of the product.
   for (const Index n : {2, 37}) {
     ChordShape symmetrized = reference_shape(n);
     symmetrized.symmetrized = true;

@@ -6,8 +6,8 @@
 
 namespace matapprox::cuda {
 
-/// Runs all checks on the first GPU. Returns why there is none, or nothing. Throws DeviceError for
-/// one that cannot be used.
+/// Runs all checks on the first GPU. Returns the reason why there is none, or an empty text. Throws
+/// DeviceError for a GPU that cannot be used.
 std::string run_device_checks(Results& results);
 
 }  // namespace matapprox::cuda

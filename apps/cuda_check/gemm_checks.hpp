@@ -5,8 +5,9 @@
 
 namespace matapprox::cuda {
 
-/// C = alpha op(A) op(B) + beta C by its definition, in double, for matrices with room between
-/// their rows and between those of a batch; A and B have none, and may be empty, where k is 0.
+/// Checks C = alpha op(A) op(B) + beta C against its definition in double, for matrices with gaps
+/// between their rows and between the matrices of a batch. Where k is 0, A and B have no gaps and
+/// may be empty.
 template <class T, class Queue>
 void check_product(
     Checker<Queue>& check, Index m, Index n, Index k, bool transpose_a, bool transpose_b) {

@@ -8,8 +8,8 @@
 
 namespace matapprox::cuda {
 
-/// What a kernel matrix is made of in these checks, on the host; coordinate f of point i is
-/// coordinates[f * count + i].
+/// Data of the kernel matrix in these checks, on the host; coordinate f of point i is coordinates[f
+/// * count + i].
 template <class T>
 struct KernelExample {
   Index count = 0;
@@ -22,7 +22,7 @@ struct KernelExample {
   }
 };
 
-/// Entry (i, j) by its formula, for the bandwidth 0.8.
+/// Entry (i, j) by its formula with bandwidth 0.8.
 template <class T>
 double kernel_entry(const KernelExample<T>& example, Index i, Index j) {
   const double h = 0.8;
@@ -83,7 +83,8 @@ KernelFormula<T> kernel_formula(KernelKind kind, int dimension) {
   }
 }
 
-/// Random points, the first and the last equal, one of them 0; for the cosine of length 1.
+/// Random points. The first and the last are equal, and one is 0. For the cosine they have length
+/// 1.
 template <class T>
 KernelExample<T> kernel_example(KernelKind kind, Index count, int dimension) {
   KernelExample<T> example{
@@ -111,7 +112,7 @@ inline std::string kernel_name(KernelKind kind, Index count, int dimension, std:
          " bits";
 }
 
-/// Columns against the formula; the diagonal is exactly 1 where the formula says 1.
+/// Checks columns against the formula; the diagonal must be exactly 1 where the formula gives 1.
 template <class T, class Queue>
 void check_kernel_columns(Checker<Queue>& check, const KernelExample<T>& example) {
   const Index n = example.count;
@@ -184,7 +185,7 @@ void check_kernel_product(Checker<Queue>& check, const KernelExample<T>& example
                          ", product with " + std::to_string(columns) + " columns");
 }
 
-/// K e_1 is the first column, with an exact 1 in front also where rounding would leave less.
+/// Checks that the diagonal of K I is exactly 1, even where rounding would give less.
 template <class T, class Queue>
 void check_cosine_product(Checker<Queue>& check) {
   for (const int dimension : {2, 3, 5, 7}) {
@@ -207,8 +208,8 @@ void check_cosine_product(Checker<Queue>& check) {
   }
 }
 
-/// (x y - x^2)^20 with x = y = 1e15: where the tile has no more points, x y would be 0 and the
-/// power infinite, but it counts for nothing.
+/// Checks (x y - x^2)^20 with x = y = 1e15. In a tile that is not full, the missing points would
+/// give x y = 0 and an infinite power, which must not enter the product.
 template <class T, class Queue>
 void check_kernel_overflow(Checker<Queue>& check) {
   const T x = T(1e15);
@@ -303,7 +304,7 @@ void check_multi_vector_of(Checker<Queue>& check) {
   }
 }
 
-/// One number to each thread, and several; a number that is not finite, wherever it is.
+/// Checks one number and several numbers per thread, and non-finite numbers at several positions.
 template <class Queue>
 void check_largest(Checker<Queue>& check) {
   for (const Index count : {1, 37, 1000, 300000}) {
@@ -333,7 +334,7 @@ void check_largest(Checker<Queue>& check) {
   }
 }
 
-/// The check values of docs/random.md, and on a GPU the host's numbers to the bit.
+/// Checks the values of docs/random.md and, on a GPU, that the numbers equal the host's to the bit.
 template <class Queue>
 void check_normal_numbers(Checker<Queue>& check) {
   for (const Index first : {0, 5}) {

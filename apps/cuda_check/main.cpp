@@ -1,5 +1,5 @@
-// Every CUDA kernel against formulas, on the host (the kernels' own lines, thread after thread, in
-// two orders) or on a GPU.
+// Checks every CUDA kernel against formulas, on the host (the kernels' own code, one thread after
+// another, in two orders) or on a GPU.
 //
 //   matapprox_cuda_check host      0: all good, 1: something failed
 //   matapprox_cuda_check device    the same; 77: there is no GPU, or the build has no CUDA

@@ -4,7 +4,7 @@
 
 namespace matapprox::cuda {
 
-/// Two blocks of several heads with all that stands around them.
+/// A complete model with two blocks of several heads.
 inline ModelShape block_model(HeadMechanism kind, BlockForm form, Index length) {
   ModelShape model;
   model.samples = 3;
@@ -66,7 +66,7 @@ void check_mechanisms(Checker<Queue>& check) {
   check_of(block_model(HeadMechanism::kSimpletron, BlockForm::kPreNorm, 13), "simpletron");
 }
 
-/// Embeddings, pools and heads, with what BERT has among them.
+/// Checks embeddings, pools and heads, including those of BERT.
 template <class Queue>
 void check_heads(Checker<Queue>& check) {
   ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);
@@ -96,7 +96,7 @@ void check_heads(Checker<Queue>& check) {
   check_gradient(check, model, false, "first row, through a pooler");
 }
 
-/// A gradient has the same bits each time, and in float it is that in double.
+/// Checks that a gradient has the same bits each time, and that it agrees in float and double.
 template <class Queue>
 void check_precision(Checker<Queue>& check) {
   ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);

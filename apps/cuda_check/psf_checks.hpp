@@ -7,7 +7,7 @@
 
 namespace matapprox::cuda {
 
-/// The factors of all samples side by side on the diagonal of one dense matrix.
+/// The factors of all samples as diagonal blocks of one dense matrix.
 template <class T>
 std::vector<double> dense_psf_factor(const PsfFactor<T>& factor,
                                      const std::vector<T>& values,
@@ -31,7 +31,8 @@ std::vector<double> dense_psf_factor(const PsfFactor<T>& factor,
   return W;
 }
 
-/// W X, W^T X with the sum it adds to, and the gradient <G_r, X_j>, by dense formulas.
+/// Checks W X, W^T X with the sum that it adds to, and the gradient <G_r, X_j>, against dense
+/// formulas.
 template <class T, class Queue>
 void check_psf_factor(
     Checker<Queue>& check, Index samples, Index length, Index columns, bool masked) {
@@ -50,7 +51,7 @@ void check_psf_factor(
   const auto values = test_numbers<T>(links * rows, 1);
   const auto bias = test_numbers<T>(links, 2);
   const auto X = test_numbers<T>(numbers, 3);
-  // Not far from X, so that the largest inner product is not a sum that cancels.
+  // Close to X, so that the largest inner product is a sum without cancellation.
   auto V = test_numbers<T>(numbers, 4);
   for (std::size_t i = 0; i < V.size(); ++i) V[i] += 2 * X[i];
   const auto mask = masked ? test_mask(rows) : std::vector<std::uint8_t>();

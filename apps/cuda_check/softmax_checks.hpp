@@ -12,7 +12,7 @@ struct DenseSoftmax {
   Index p = 0;
   std::vector<double> probabilities;  ///< n x n
 
-  /// Rows of zeros where no key counts.
+  /// Computes the probabilities; rows without any unmasked key are zero.
   DenseSoftmax(const double* q,
                const double* k,
                const SoftmaxShape& shape,
@@ -31,7 +31,7 @@ struct DenseSoftmax {
       for (Index j = 0; j < n && sum > 0; ++j) row[j] /= sum;
     }
   }
-  /// to (n x p) = A x, or A^T x, for an n x n matrix A.
+  /// Computes `to` = A x (n x p), or A^T x, for an n x n matrix A.
   void multiply(const std::vector<double>& A, bool transposed, const double* x, double* to) const {
     std::fill_n(to, n * p, 0.0);
     for (Index i = 0; i < n; ++i) {
@@ -58,7 +58,7 @@ struct DenseSoftmax {
   }
 };
 
-/// H, dQ, dK and dV by the dense formulas.
+/// Checks H, dQ, dK and dV against the dense formulas.
 template <class T, class Queue>
 void check_softmax_of(Checker<Queue>& check, const SoftmaxShape& shape, bool masked) {
   const Index numbers = shape.rows() * shape.width;
@@ -115,7 +115,7 @@ void check_softmax_of(Checker<Queue>& check, const SoftmaxShape& shape, bool mas
                            (shape.causal ? ", causal" : "") + (masked ? ", masked" : "");
   const T* got[] = {h.data(), dq.data(), dk.data(), dv.data()};
   const char* what[] = {", H", ", dQ", ", dK", ", dV"};
-  // Of one key, the probability is 1 whatever the scores are: rounding is all that dQ and dK have.
+  // The probability of a single key is 1 for any score, so dQ and dK are rounding errors only.
   const double least = shape.queries == 1 ? largest(wanted[3]) : 0;
   for (int i = 0; i < 4; ++i) {
     check.expect_close(
@@ -125,7 +125,7 @@ void check_softmax_of(Checker<Queue>& check, const SoftmaxShape& shape, bool mas
 
 template <class Queue>
 void check_softmax(Checker<Queue>& check) {
-  // Tiles of 64 keys: one that is not full, one that is, several.
+  // Tiles of 64 keys: a partial one, a full one, several.
   for (const Index length : {1, 3, 64, 130}) {
     for (const bool causal : {false, true}) {
       for (const bool masked : {false, true}) {

@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// About one row in four is padding.
+/// A mask in which about one row in four is padding.
 inline std::vector<std::uint8_t> test_mask(Index rows) {
   const auto numbers = test_numbers<double>(rows, 91);
   std::vector<std::uint8_t> mask;
@@ -39,7 +39,7 @@ void check_column_sums(
   check.expect_close(check.numbers(sums.data(), sums.size()), wanted, kRounding<T>, name);
 }
 
-/// Sums of rows, and of the squares of rows, in double.
+/// Checks sums of rows, and of the squares of rows, in double.
 template <class T, class Queue>
 void check_row_sums(Checker<Queue>& check, Index rows, Index columns) {
   const auto X = test_numbers<T>(rows * columns, 8);
@@ -62,7 +62,7 @@ void check_row_sums(Checker<Queue>& check, Index rows, Index columns) {
   check.expect_close(check.numbers(got.data(), rows), squares, 1e-12, name + ", squares");
 }
 
-/// C = A^T B, and A B^T, over more rows than one part has.
+/// Checks C = A^T B and A B^T with more rows than one part holds.
 template <class T, class Queue>
 void check_tall_product(Checker<Queue>& check, Index k) {
   const Index m = 3;
@@ -98,7 +98,7 @@ void check_tall_product(Checker<Queue>& check, Index k) {
   }
 }
 
-/// gradient[id] = the sum of rows whose token is `id`.
+/// Checks that gradient[id] is the sum of the rows whose token is `id`.
 template <class T, class Queue>
 void check_token_gradient(Checker<Queue>& check, Index rows, Index vocabulary, Index columns) {
   const auto X = test_numbers<T>(rows * columns, 9);

@@ -7,7 +7,7 @@
 
 namespace matapprox::cuda {
 
-/// A small model: two layers, the second narrower and without the residual.
+/// A small model of two layers; the second is narrower and has no residual connection.
 inline ModelShape small_model(Index samples, Index length) {
   ModelShape model;
   model.samples = samples;
@@ -29,7 +29,7 @@ inline ModelShape small_model(Index samples, Index length) {
   return model;
 }
 
-/// Inputs of a batch, of every kind.
+/// Inputs of every kind for one batch.
 template <class T>
 struct TestBatch {
   std::vector<T> features;
@@ -65,7 +65,7 @@ struct TestBatch {
   }
 };
 
-/// All parameters trained.
+/// Creates a training of all parameters, unless the settings select parts.
 template <class Queue>
 ModelTraining<double, Queue> training_of(const Queue& queue,
                                          const ModelShape& model,
@@ -87,7 +87,7 @@ double mean_loss(Checker<Queue>& check,
   return sum / static_cast<double>(samples);
 }
 
-/// Whether a parameter is trained at all: features of a Performer are not.
+/// Returns true if a parameter is trained; the features of a Performer are not.
 inline bool is_trained(const ModelShape& model, Index number) {
   for (const BlockShape& block : model.blocks) {
     const auto* heads = std::get_if<MultiHeadShape>(&block.attention);
@@ -98,7 +98,7 @@ inline bool is_trained(const ModelShape& model, Index number) {
   return true;
 }
 
-/// The derivative along random directions is the central difference there.
+/// Checks derivatives along random directions against central differences.
 template <class Queue>
 void check_gradient(Checker<Queue>& check,
                     const ModelShape& model,
@@ -115,7 +115,7 @@ void check_gradient(Checker<Queue>& check,
   training.gradient(gradient.data());
   std::vector<double> derivatives;
   std::vector<double> differences;
-  // The direction is one parameter's numbers alone: so none is hidden by the others.
+  // Each direction changes a short range of parameters only, so that no range is hidden by others.
   const Index step = size < 40 ? 1 : size / 40;
   for (Index first = 0; first < size; first += step) {
     constexpr double kStep = 1e-5;
@@ -168,7 +168,7 @@ std::vector<double> parameters_of(const ModelTraining<double, Queue>& training) 
   return parameters;
 }
 
-/// Steps of an optimizer on the gradients that the device gives, by the formulas.
+/// Checks steps of an optimizer, on the gradients of the device, against the formulas.
 template <class Queue>
 void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
   ModelShape model = small_model(2, 5);
@@ -178,7 +178,7 @@ void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
   settings.clip = clip;
   settings.weight_decay = 0.1;
   const Index size = laid_out(model).parameters;
-  // What lies between the parts stays as it is.
+  // Parameters between the parts stay unchanged.
   settings.parts = {{0, 7, 0.5}, {20, size, 1}};
   auto training = training_of(check.queue(), model, settings);
   const TestBatch<double> batch(model, false);
@@ -228,7 +228,7 @@ void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
   }
 }
 
-/// A batch whose loss is not finite changes nothing, and neither do those after it.
+/// Checks that a batch whose loss is not finite changes nothing, and neither do later batches.
 template <class Queue>
 void check_stop(Checker<Queue>& check) {
   ModelShape model = small_model(2, 5);

@@ -4,12 +4,13 @@
 
 namespace matapprox::cuda {
 
-/// Numbers go there and back, in copies of all lengths, though the host's change at once.
+/// Checks that copies of all lengths go to the queue and back unchanged, even though the host's
+/// numbers change right after the upload.
 template <class Queue>
 void check_transfers(Checker<Queue>& check) {
   std::vector<std::vector<float>> sent;
   std::vector<decltype(check.template zeros<float>(0))> arrays;
-  // Short ones, some that share a buffer, and one of several buffers and a part.
+  // Short copies, some that share a buffer, and one that takes several buffers and a part.
   for (const Index count : {1, 3, 1000, 4000000, 5, 9000007, 65536, 7}) {
     auto numbers = test_numbers<float>(count, static_cast<std::uint64_t>(count));
     sent.push_back(numbers);

@@ -7,16 +7,16 @@
 
 namespace matapprox::generate {
 
-/// What index.csv says about one file.
+/// One row of index.csv.
 struct Entry {
   std::string name;
   std::string file;
-  std::string load_as;  ///< the InputKind to load it as
+  std::string load_as;  ///< InputKind to load the file as
   std::string category;
-  Index order = 0;      ///< N of the loaded matrix
-  Index nonzeros = 0;   ///< its entries that are not 0
-  std::string source;   ///< how it was made
-  std::string comment;  ///< what it is good or bad for
+  Index order = 0;      ///< order N of the loaded matrix
+  Index nonzeros = 0;   ///< number of its nonzero entries
+  std::string source;   ///< origin of the matrix
+  std::string comment;  ///< uses for which it is good or bad
 };
 
 /// Name, category, source and comment of a file.
@@ -35,10 +35,10 @@ class Catalog {
   void add(const About& about, const SparseMatrix& A);
   void add(const About& about, const Matrix& A);
   void add_image(const About& about, const Matrix& gray);
-  /// Rows of a table, to be loaded as `load_as`; `order` is that of the matrix so defined, which
-  /// has no zero entry.
+  /// Adds rows of a table, to be loaded as `load_as`. `order` is the order of the matrix that they
+  /// define, which has no zero entry.
   void add_table(const About& about, const Matrix& rows, const std::string& load_as, Index order);
-  /// index.csv, with the SHA-256 of each file as it lies there.
+  /// Writes index.csv, with the SHA-256 of each file as stored.
   void write_index() const;
 
  private:

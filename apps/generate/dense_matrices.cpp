@@ -23,14 +23,14 @@ Matrix from_entries(Index rows, Index cols, const Entry& entry) {
   return A;
 }
 
-/// sum over k of X(i, k) Y(j, k), in this order: Eigen's own order depends on the CPU.
+/// Sum over k of X(i, k) Y(j, k) in this fixed order; Eigen's order depends on the CPU.
 double row_product(const Matrix& X, Index i, const Matrix& Y, Index j) {
   double sum = 0;
   for (Index k = 0; k < X.cols(); ++k) sum += X(i, k) * Y(j, k);
   return sum;
 }
 
-/// The diagonal of D in the factor model.
+/// Diagonal entry i of D in the factor model.
 double own_variance(std::uint64_t seed, Index i) {
   return 0.5 + random_uniform(seed, kDenseStream, i, 0);
 }

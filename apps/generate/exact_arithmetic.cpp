@@ -9,8 +9,8 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kLn2 = 0.693147180559945309417;
 
-/// sum over k of (-1)^k x^(2k + odd) / (2k + odd)!: the cosine (odd 0) or sine (odd 1) of
-/// 0 <= x <= pi/4, where twelve terms are more than double precision can tell.
+/// Sum over k of (-1)^k x^(2k + odd) / (2k + odd)!: the cosine (odd 0) or sine (odd 1) for 0 <= x
+/// <= pi/4, where the terms after the twelfth are below double precision.
 double alternating_series(double x, int odd) {
   double sum = 0;
   for (int k = 12; k >= 1; --k) {

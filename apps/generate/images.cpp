@@ -19,7 +19,7 @@ struct Point {
 
 double fraction(double x) { return x - std::floor(x); }
 
-/// Random values in -1..1 on a grid of the given number of cells a side, linear in between.
+/// Random values in -1..1 on a grid with `cells` cells per side, interpolated linearly.
 double value_noise(std::uint64_t seed, Point p, double cells) {
   const double x = p.x * cells;
   const double y = p.y * cells;
@@ -68,7 +68,7 @@ double wall(std::uint64_t seed, Point p) {
   return 105 + 50 * tone;
 }
 
-/// Gray of the scene at a point, back to front.
+/// Gray value of the scene at a point; objects are tested from front to back.
 double shade(std::uint64_t seed, Point p) {
   const bool in_wall = p.x > 0.30 && p.x < 0.66 && p.y > 0.52 && p.y < 0.80;
   const bool in_roof = p.y > 0.36 && p.y <= 0.52 && std::abs(p.x - 0.48) < 1.4 * (p.y - 0.36);

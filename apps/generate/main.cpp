@@ -1,6 +1,6 @@
 // matapprox-generate FOLDER: writes the matrices of matrices/ and their index.csv into an existing
-// folder. The same bytes on every machine: all randomness is core/random, all arithmetic + - * /
-// sqrt.
+// folder. The bytes are the same on every machine: all random numbers come from core/random, and
+// all arithmetic is + - * / sqrt.
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -121,7 +121,7 @@ int main(int count, char** arguments) {
     std::cerr << "usage: matapprox-generate FOLDER\n";
     return 2;
   }
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit is a failed write
   try {
     generate::Catalog catalog(arguments[1]);
     add_meshes_and_graphs(catalog);

@@ -75,7 +75,7 @@ SparseMatrix small_world(Index n, Index degree, double rewiring, std::uint64_t s
 
 SparseMatrix scale_free(Index n, Index links, std::uint64_t seed) {
   Edges edges;
-  std::vector<Index> ends;  // each node as often as its degree
+  std::vector<Index> ends;  // each node, repeated as often as its degree
   const auto join = [&](Index u, Index v) {
     edges.insert(edge(u, v));
     ends.push_back(u);

@@ -27,7 +27,7 @@ struct ApplyCommand {
   JsonOptions json;
 };
 
-/// The block, with `rows` rows.
+/// Reads the block and checks that it has `rows` rows.
 Matrix checked_block(const ApplyCommand& command, Index rows) {
   Matrix block = read_block(command.block, command.variable, rows, command.common.quiet());
   require(block.rows() == rows,

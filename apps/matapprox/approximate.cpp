@@ -66,7 +66,7 @@ KeptProperty kept_property(const ApproximateCommand& command) {
   return static_cast<KeptProperty>(found - names.begin());
 }
 
-/// Refuses before the fit what can be known then.
+/// Throws before the fit if the method or the matrix cannot have the property.
 void check_kept(KeptProperty property, const Method& method, const LinearOperator& A) {
   require(property != KeptProperty::kRowSums ||
               !(method.name == "chord" || method.name == "jl_projection"),
@@ -75,20 +75,20 @@ void check_kept(KeptProperty property, const Method& method, const LinearOperato
   require_property(A, property);
 }
 
-/// Everything that one run of this command works on.
+/// State of one run of this command.
 struct Session {
   const ApproximateCommand& command;
   const Method& method;
   NamedOptions options;
   LoadedMatrix input;
-  Device device = Device::kCpu;  ///< where its matrix is
+  Device device = Device::kCpu;  ///< device of the matrix
   MatrixFacts facts;
   MeasureOptions measuring;
-  bool has_checkpoint = false;  ///< in the output file
-  bool kept = true;             ///< what --keep asks for
+  bool has_checkpoint = false;  ///< true if the output file holds a checkpoint
+  bool kept = true;             ///< false if the result lacks the property of --keep
 };
 
-/// Writes the best point so far with its measured error and what --resume needs.
+/// Writes the best point so far with its measured error and the state for --resume.
 void write_checkpoint(Session& session,
                       const Approximation& best,
                       const ResumeState& state,
@@ -111,7 +111,7 @@ void write_checkpoint(Session& session,
       measured = measure(
           *session.input.matrix, result.approximation, session.facts, error_only, measuring);
     } catch (const Interrupted&) {
-      // The fit ends next; the point is worth keeping without its error.
+      // The fit ends next; its point is saved without the error.
     }
   }
   save(session.command.output,
@@ -162,7 +162,8 @@ RunResult controlled_fit(Session& session, const std::optional<SavedFit>& previo
   }
 }
 
-/// Gives the result the property of --keep; what its form cannot hold is said, and the fit stays.
+/// Gives the result the property of --keep. If its form cannot hold the property, prints a note and
+/// leaves the result unchanged.
 void keep_property(Session& session, RunResult& result) {
   try {
     result.approximation =
@@ -173,9 +174,9 @@ void keep_property(Session& session, RunResult& result) {
   }
 }
 
-/// The error of the result; nothing with --measure none or after an interrupt that comes while it
-/// is measured. The best point of a fit that was interrupted is measured all the same, with as few
-/// multiplications as there may be.
+/// Measures the error of the result. Returns nullopt with --measure none or after an interrupt
+/// during the measurement. The best point of an interrupted fit is still measured, with as few
+/// multiplications as possible.
 std::optional<Measurement> measured_result(const Session& session, const RunResult& result) {
   if (session.measuring.effort == MeasureEffort::kNone) return std::nullopt;
   const bool already = interrupt_requested();
@@ -194,7 +195,7 @@ std::optional<Measurement> measured_result(const Session& session, const RunResu
   }
 }
 
-/// What --resume needs, of the last checkpoint of this run; nothing where others have changed it.
+/// Resume state of this run's last checkpoint; empty if another program has changed the file.
 ResumeState state_of_checkpoint(const Session& session) {
   const ApproximateCommand& command = session.command;
   const std::string path = place_of_output(command.output);
@@ -208,8 +209,8 @@ ResumeState state_of_checkpoint(const Session& session) {
   }
 }
 
-/// Says so where the result misses the error that was asked for, by --target-error or a tolerance
-/// of the method.
+/// Returns false, with a note, if the result misses the error requested by --target-error or by a
+/// tolerance of the method.
 bool reaches_target(const Session& session, const ComparisonRow& row) {
   const ApproximateCommand& command = session.command;
   double target = command.size.target_error();
@@ -271,7 +272,7 @@ int finish(const Session& session, const RunResult& result) {
   const bool unfinished = interrupted || termination == Termination::kMaxSeconds;
   const std::optional<Measurement> measured = measured_result(session, result);
   const bool unmeasured = !measured && session.measuring.effort != MeasureEffort::kNone;
-  // This file takes the place of the checkpoint.
+  // This file replaces the checkpoint.
   const ResumeState state =
       unfinished && session.has_checkpoint ? state_of_checkpoint(session) : ResumeState{};
   {
@@ -288,7 +289,8 @@ int finish(const Session& session, const RunResult& result) {
   return session.kept && reached ? kDone : kNumerical;
 }
 
-/// Throws InvalidArgument for a target error beside an option that already says how much to store.
+/// Throws InvalidArgument for a target error together with an option that also sets how much to
+/// store.
 void check_target(const ApproximateCommand& command, const NamedOptions& options) {
   if (command.size.target_error() == 0) return;
   for (const char* name : {"frobenius_tolerance", "spectral_tolerance", "landmarks"}) {

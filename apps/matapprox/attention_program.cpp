@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "matapprox-attention";
 
-/// Where it may be: beside this program, as in a build, or where `cmake --install` puts it.
+/// Folders that may hold it: that of this program, as in a build, and the one that `cmake
+/// --install` uses.
 std::vector<fs::path> possible_folders() {
   std::error_code failure;
   const fs::path own = fs::read_symlink("/proc/self/exe", failure).parent_path();

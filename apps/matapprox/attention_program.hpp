@@ -7,7 +7,7 @@
 
 namespace matapprox::app {
 
-/// The experiments that it has: `reproduce figure5`.
+/// Experiments of the program matapprox-attention: `reproduce figure5`.
 constexpr std::array<std::string_view, 9> kAttentionExperiments{"figure5",
                                                                 "genome",
                                                                 "lra",
@@ -23,10 +23,9 @@ inline bool is_attention_experiment(std::string_view name) {
          kAttentionExperiments.end();
 }
 
-/// This process becomes the program matapprox-attention, with the arguments that it was started
-/// with itself; process id, streams and signals stay. The program is looked for beside this one and
-/// then where it is installed. Throws NotAvailable, starting with `what` needs it, if there is
-/// none.
+/// Replaces this process with the program matapprox-attention, with the same arguments; process id,
+/// streams and signals stay. The program is searched for beside this one and then where it is
+/// installed. Throws NotAvailable, with a message that starts with `what`, if there is none.
 [[noreturn]] void start_attention_program(const std::string& what);
 
 }  // namespace matapprox::app

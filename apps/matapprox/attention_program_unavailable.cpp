@@ -1,4 +1,4 @@
-// For a program that comes without the other one: that of the Python package.
+// For a program that is shipped without matapprox-attention: that of the Python package.
 #include "attention_program.hpp"
 #include "matapprox/core/error.hpp"
 

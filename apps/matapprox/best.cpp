@@ -28,7 +28,7 @@
 namespace matapprox::app {
 namespace {
 
-/// As best() takes it without a budget; set here so that messages and documents name it.
+/// Default of best() without a budget; set here so that messages and documents name it.
 constexpr double kDefaultTargetError = 0.01;
 
 struct BestCommand {
@@ -48,7 +48,7 @@ struct BestCommand {
   ReportOutput report;
 };
 
-/// The value of an enumeration that a flag names.
+/// Value of the enumeration that the text of `flag` names.
 template <class Enum>
 Enum enum_value(const char* flag, const std::string& text) {
   const auto& names = EnumNames<Enum>::values;
@@ -92,7 +92,7 @@ BestOptions best_options(const BestCommand& command) {
   return options;
 }
 
-/// `control` says when to stop, and has counted the time since before the matrix was read.
+/// `control` decides when to stop; it has counted the time since before the matrix was read.
 BestResult found(const BestCommand& command,
                  const BestOptions& options,
                  const LinearOperator& A,
@@ -107,7 +107,7 @@ BestResult found(const BestCommand& command,
   return best(A, options, control, events);
 }
 
-/// Writes the result with its error and what it was made from, as `approximate` does.
+/// Writes the result with its error and provenance, as `approximate` does.
 std::optional<std::string> saved(const BestCommand& command,
                                  const LoadedMatrix& loaded,
                                  const BestResult& result) {

@@ -53,13 +53,13 @@ MethodSetting parse_setting(const std::string& text) {
   return {text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), text.substr(equals + 1)};
 }
 
-/// Makes the folder of --save and refuses files that are there.
+/// Makes the folder of --save and registers one output file per method.
 void prepare_save_folder(const CompareCommand& command, FilePlan& files) {
   if (command.save_folder.empty()) return;
   files.makes_folder("--save", command.save_folder);
   std::vector<std::string> methods =
       command.methods.empty() ? comparison_methods() : command.methods;
-  std::sort(methods.begin(), methods.end());  // one may be named twice
+  std::sort(methods.begin(), methods.end());  // a method may be named twice
   methods.erase(std::unique(methods.begin(), methods.end()), methods.end());
   for (const std::string& method : methods) {
     const std::string path = saved_path(command, method);
@@ -81,7 +81,8 @@ ComparisonOptions comparison_options(const CompareCommand& command) {
   return options;
 }
 
-/// The page and plots, or why there are none: the comparison itself is shown all the same.
+/// The page and plots, or the failure that prevented them; the comparison itself is shown in both
+/// cases.
 struct MadeReport {
   Report made;
   std::exception_ptr failure;
@@ -117,7 +118,7 @@ Comparison run_comparison(const CompareCommand& command,
   events.started = [&](const std::string& method) {
     progress.start("report: " + method, command.report.sweep_seconds());
   };
-  // Ends at a signal that comes only then, and after a limit on time.
+  // A signal that arrives only now ends the report, and so does a time limit.
   try {
     report.made = builder->make(comparison, control, events);
   } catch (...) {
@@ -126,8 +127,8 @@ Comparison run_comparison(const CompareCommand& command,
   return comparison;
 }
 
-/// The exit code of a comparison: done if one method ran, and reached the target where there is
-/// one; where none ran, what stopped the first.
+/// Exit code of a comparison: kDone if a method ran and, if there is a target, reached it. If no
+/// method ran, the code of the first failure.
 int outcome(const CompareCommand& command, const Comparison& comparison) {
   if (comparison.interrupted()) return kInterrupted;
   const double target = command.size.target_error();

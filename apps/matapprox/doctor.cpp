@@ -32,18 +32,18 @@ struct DoctorCommand {
 
 struct Findings {
   double blas_gflops = 0;     ///< dgemm of the BLAS, one thread
-  double own_gflops = 0;      ///< ours, one thread
-  double own_gflops_all = 0;  ///< ours, all threads
+  double own_gflops = 0;      ///< our own product, one thread
+  double own_gflops_all = 0;  ///< our own product, all threads
   double bandwidth_gb = 0;    ///< triad, all threads
   BlasInfo blas;
   bool has_suitesparse = false;
   std::string no_gpu;  ///< why there is none; empty if there is one
   std::optional<GpuInfo> gpu;
-  double gpu_bandwidth_gb = 0;  ///< read and written by a copy
+  double gpu_bandwidth_gb = 0;  ///< bytes read and written by a copy, per second
   std::vector<std::string> advice;
 };
 
-/// Shortest of five runs, in seconds: rates are what the machine can do, not what it did meanwhile.
+/// Shortest of five runs, in seconds, so that rates do not depend on other load of the machine.
 double best_seconds(const std::function<void()>& body) {
   double best = 1e300;
   for (int repetition = 0; repetition < 5; ++repetition) {
@@ -100,7 +100,7 @@ bool suitesparse_works() {
   }
 }
 
-/// A GPU that shows itself but cannot be used is none either.
+/// A GPU that is detected but cannot be used counts as none.
 void examine_gpu(Findings& findings) {
   findings.no_gpu = why_no_gpu();
   if (!findings.no_gpu.empty()) return;

@@ -28,7 +28,7 @@ int run_export(const ExportCommand& command) {
   FilePlan plan = command.json.files();
   plan.reads(command.saved);
   const SavedApproximation saved = load_approximation(command.saved);
-  // All of them before the first is written.
+  // Registers all files before the first is written.
   for (const std::string& file : exported_files(command.output, saved.approximation))
     plan.replaces(file, file);
   std::vector<std::string> files = export_approximation(command.output, saved.approximation);

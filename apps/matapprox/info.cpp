@@ -189,7 +189,7 @@ std::string matrix_text(const InfoOptions& command,
   return text;
 }
 
-/// What is said of the file, as JSON and in words.
+/// Description of the file, as JSON and as text.
 struct Described {
   report::Json json;
   std::string text;
@@ -210,7 +210,7 @@ Described describe_matrix(const InfoOptions& command) {
 
 Described describe_file(const InfoOptions& command) {
   const std::string& path = command.input.path();
-  std::error_code ignored;  // of a file that cannot be reached; who reads it says why
+  std::error_code ignored;  // for a file that cannot be accessed, the reader reports the reason
   const bool whole = !command.input.changed() && std::filesystem::is_regular_file(path, ignored);
   if (whole && is_saved_approximation(path)) return describe_approximation(path);
   if (whole && is_saved_model(path)) start_attention_program(path + ": a saved model");

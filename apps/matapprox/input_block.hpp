@@ -7,12 +7,12 @@
 
 namespace matapprox::app {
 
-/// The numbers of a file as a dense block. A single line of `rows` numbers is a column too; whether
-/// the block then has `rows` rows is the caller's to check. Notes of the reader go to stderr unless
-/// quiet. Throws what load() throws, and NotAvailable where memory is short.
+/// Reads the numbers of a file as a dense block. A single row of `rows` numbers becomes a column;
+/// the caller checks that the block has `rows` rows. Notes of the reader go to stderr unless quiet.
+/// Throws the exceptions of load(), and NotAvailable if memory is short.
 Matrix read_block(const std::string& path, const std::string& variable, Index rows, bool quiet);
 
-/// A list of rows, each a list of numbers.
+/// The block as a list of rows, each a list of numbers.
 report::Json values_json(const Matrix& block);
 
 }  // namespace matapprox::app

@@ -26,7 +26,7 @@ struct MeasureCommand {
   JsonOptions json;
 };
 
-/// Says when the file was made from another matrix; measuring against it is legal.
+/// Prints a note if the file was made from another matrix; measuring against it is allowed.
 void compare_provenance(const MeasureCommand& command,
                         const SavedApproximation& saved,
                         const LoadedMatrix& matrix) {

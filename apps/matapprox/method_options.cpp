@@ -38,7 +38,7 @@ void MethodOptions::add(const Command& command) {
   command.add_option("method", name_, "One of those that `matapprox methods` lists")
       .required()
       .type_name("METHOD");
-  // Every subcommand has these by itself.
+  // Every subcommand adds these itself.
   flags_.add(command, "methods", "method", {"rank", "budget", "seed"});
 }
 

@@ -8,8 +8,8 @@
 
 namespace matapprox::app {
 
-/// Throws InvalidArgument, with the nearest one and all that there are, for a name that is not in
-/// `legal`.
+/// Throws InvalidArgument for a name that is not in `legal`; the message suggests the nearest name
+/// and lists all.
 void check_method_names(const std::vector<std::string>& names,
                         const std::vector<std::string>& legal);
 
@@ -19,8 +19,8 @@ class MethodOptions {
   MethodOptions();
   void add(const Command& command);
   const std::string& name() const { return name_; }
-  /// The flags that were given. Throws InvalidArgument, naming those that have it, for an option
-  /// that `method` does not have.
+  /// Returns the flags that were given. Throws InvalidArgument for an option that `method` does not
+  /// have; the message names the methods that have it.
   NamedOptions given(const Method& method) const;
 
  private:

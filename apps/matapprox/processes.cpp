@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first of these variables that is set, as a number; else `otherwise`.
+/// Value of the first of these variables that is set, as a number; `otherwise` if none is set.
 long number_in(std::initializer_list<const char*> variables, long otherwise) {
   for (const char* name : variables) {
     if (const char* text = std::getenv(name); text != nullptr)
@@ -26,7 +26,7 @@ long number_in(std::initializer_list<const char*> variables, long otherwise) {
 }  // namespace
 
 void start_on_all_processes(char** argv) {
-  // Open MPI's, and those of MPICH and Slurm's PMI.
+  // Variables of Open MPI, and of MPICH and Slurm's PMI.
   if (number_in({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, 1) <= 1) return;
   std::error_code failure;
   const fs::path own = fs::read_symlink("/proc/self/exe", failure).parent_path();

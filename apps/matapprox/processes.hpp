@@ -2,9 +2,9 @@
 
 namespace matapprox::app {
 
-/// Where a launcher of MPI started several processes, each becomes the program matapprox-mpi, with
-/// the arguments that it was started with itself; on one process nothing happens. Where there is no
-/// such program, the first process says so, and all end with the exit code of "not available".
+/// If an MPI launcher started several processes, replaces each with the program matapprox-mpi, with
+/// the same arguments; on one process does nothing. If that program is missing, rank 0 reports it,
+/// and all processes end with the exit code of "not available".
 void start_on_all_processes(char** argv);
 
 }  // namespace matapprox::app

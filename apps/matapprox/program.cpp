@@ -18,8 +18,8 @@ namespace matapprox::app {
 
 int run_program(int argc, char** argv) {
   return run_process([&] {
-    // Blocks of columns come and go all the time: freed memory is kept, as giving it back and
-    // taking it again costs a page fault for every 4 kB.
+    // Blocks of columns are allocated and freed all the time. Freed memory is kept, because
+    // returning and reclaiming it costs a page fault for every 4 kB.
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
     mallopt(M_TRIM_THRESHOLD, 1 << 29);
     keep_invocation(argc, argv);
@@ -45,10 +45,10 @@ int run_program(int argc, char** argv) {
     program.add_command("attention", "Trains attention models and inspects them");
     add_jl_dimension(program);
     add_doctor(program);
-    // `attention` is here for --help alone: another program parses what comes after it.
+    // `attention` is listed here for --help only: another program parses its arguments.
     const std::string command = line.named_command(argc, argv);
     if (command == "attention") start_attention_program("attention");
-    // The same for the experiments that train models, named right after `reproduce`.
+    // The same holds for the experiments that train models, named right after `reproduce`.
     const std::vector<std::string>& words = arguments();
     if (command == "reproduce" && words.size() > 1 && is_attention_experiment(words[1]))
       start_attention_program("reproduce " + words[1]);

@@ -2,8 +2,8 @@
 
 namespace matapprox::app {
 
-/// The program `matapprox`, from its arguments to its exit code. It may end the process or put
-/// another program into its place, and leaves signal handlers and limits as it has set them.
+/// Runs the program `matapprox`, from its arguments to its exit code. It may end the process or
+/// replace it with another program; signal handlers and limits stay as set by the program.
 int run_program(int argc, char** argv);
 
 }  // namespace matapprox::app

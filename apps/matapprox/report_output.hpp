@@ -14,13 +14,13 @@ namespace matapprox::app {
 class ReportOutput {
  public:
   void add(const Command& command);
-  /// For commands whose report has fits at other storage.
+  /// Adds --sweep-seconds, for commands whose report has fits at other storage.
   void add_sweep(const Command& command);
   bool is_wanted() const { return !page_.empty() || !plots_.empty(); }
   double sweep_seconds() const { return sweep_seconds_; }
-  /// Called before any long work: throws InvalidArgument, FileError for what cannot be written, and
-  /// NotAvailable if the charts cannot be drawn. Makes the folder of --plots, for files of these
-  /// names.
+  /// Must be called before any long work: throws InvalidArgument, FileError for files that cannot
+  /// be written, and NotAvailable if the charts cannot be drawn. Makes the folder of --plots, for
+  /// files of these names.
   void check(FilePlan& files, const std::vector<std::string>& plot_names) const;
   ReportOptions options(const Provenance& provenance) const;
   void write(const Report& report) const;

@@ -49,7 +49,7 @@ struct ReproduceCommand {
   std::string plots;
 };
 
-/// Which rows are being worked on and how far they are, on one line.
+/// One line with the running rows and their progress.
 class RowsProgress {
  public:
   explicit RowsProgress(bool quiet) : line_(quiet) {}
@@ -93,7 +93,7 @@ PaperTable table_of(const std::string& what) {
                                     nearest.empty() ? "" : "; did you mean " + nearest + "?"));
 }
 
-/// The first of the usual folders that is there, or the first of them.
+/// The first of the usual folders that exists; the first of them if none does.
 std::string chosen_matrices(const ReproduceCommand& command) {
   if (!command.matrices.empty()) return command.matrices;
   const std::vector<std::string> folders = matrix_folders();
@@ -112,8 +112,8 @@ std::pair<std::string, std::string> parse_chord_setting(const std::string& text)
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// Unless the caller says otherwise below build/, so that nothing lies about in the current folder;
-/// rows made with other options in another one.
+/// The default folder is below build/, so that the current folder stays clean. Rows made with other
+/// options get a folder of their own.
 std::string chosen_folder(const ReproduceCommand& command) {
   if (!command.folder.empty()) return command.folder;
   std::string name = "build/reproduce/" + command.what;
@@ -124,7 +124,8 @@ std::string chosen_folder(const ReproduceCommand& command) {
   return name;
 }
 
-/// Beside the table as it is; with another pattern or settings only where they are asked for.
+/// Patterns shown in addition to those of the table. With another pattern or other settings, only
+/// those that were requested.
 std::vector<std::string> chosen_other_patterns(const ReproduceCommand& command) {
   if (command.other_patterns == std::vector<std::string>{"none"}) return {};
   if (!command.other_patterns.empty()) return command.other_patterns;
@@ -133,9 +134,9 @@ std::vector<std::string> chosen_other_patterns(const ReproduceCommand& command) 
   return {"alternating", "auto"};
 }
 
-/// Sect. 5.1 of the paper: its start and a quasi-Newton method, to a change of 1e-10 or 100,000
-/// iterations. The quasi-Newton matrix is that of L-BFGS with 100 pairs, where MATLAB's fminunc
-/// keeps all of it.
+/// Recipe of Sect. 5.1 of the paper: its start and a quasi-Newton method, to a change of 1e-10 or
+/// 100,000 iterations. The quasi-Newton matrix is that of L-BFGS with 100 pairs; MATLAB's fminunc
+/// stores the full matrix.
 NamedOptions paper_recipe() {
   return {{"optimizer", "bfgs"}, {"start", "paper"}, {"tolerance", "1e-10"}, {"memory", "100"}};
 }
@@ -159,7 +160,7 @@ ReproductionOptions reproduction_options(const ReproduceCommand& command) {
   return options;
 }
 
-/// That of -o has to be there.
+/// Makes the parent of the default folder; the parent of the folder of -o must exist.
 void make_parent_of_default_folder(const ReproduceCommand& command, const std::string& folder) {
   if (!command.folder.empty()) return;
   std::error_code failure;
@@ -168,7 +169,8 @@ void make_parent_of_default_folder(const ReproduceCommand& command, const std::s
     throw FileError(fmt::format("{}: cannot make this folder: {}", folder, failure.message()));
 }
 
-/// Makes the folder of the rows, not its parents. Throws FileError unless rows can be kept there.
+/// Makes the folder of the rows, but not its parents. Throws FileError if rows cannot be written
+/// there.
 void prepare_kept_folder(const std::string& folder) {
   prepare_folder(folder);
   if (access(folder.c_str(), W_OK | X_OK) != 0)

@@ -8,15 +8,15 @@
 
 namespace matapprox::app {
 
-/// What is written beside the factors of a run; `measured` is empty where nothing was measured.
+/// Record stored beside the factors of a run; `measured` is empty if nothing was measured.
 SavedRecord saved_record(const LoadedMatrix& input,
                          const RunResult& result,
                          const std::optional<Measurement>& measured,
                          bool interrupted,
                          const ResumeState& resume);
 
-/// measure(), with a line on the terminal that says how far it is. Throws Interrupted once `stop`,
-/// unless null, is true.
+/// Calls measure() with a progress line on the terminal. Throws Interrupted once `stop`, unless
+/// null, is true.
 Measurement measured_with_progress(const LinearOperator& A,
                                    const LinearOperator& B,
                                    const MatrixFacts& facts,

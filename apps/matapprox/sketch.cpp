@@ -60,8 +60,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Rows that go into the sketch together: a function of the width alone, so that the result depends
-/// neither on how the stream is cut into files and blocks nor on where it was resumed.
+/// Number of rows that enter the sketch together. It depends on the width alone, so that the result
+/// depends neither on how the stream is split into files and blocks nor on where it was resumed.
 Index panel_rows(Index cols) {
   constexpr Index kPanelNumbers = Index{1} << 21;
   return std::clamp<Index>(kPanelNumbers / cols, 16, 4096);
@@ -72,7 +72,7 @@ struct Finished {
   double seconds = 0;
 };
 
-/// A stream on its way into a sketch.
+/// Reads a stream of rows into a sketch.
 class StreamRun {
  public:
   explicit StreamRun(const SketchCommand& command)
@@ -91,7 +91,7 @@ class StreamRun {
     clock_.restart();
   }
 
-  /// False if it was interrupted.
+  /// Returns false if interrupted.
   bool read_all() {
     try {
       Matrix piece;
@@ -107,7 +107,7 @@ class StreamRun {
     } catch (const Interrupted&) {
       return false;
     } catch (const FileError&) {
-      // Without the rows of an unfinished panel: what follows then comes in the same panels.
+      // Without the rows of an unfinished panel, so that the rows that follow form the same panels.
       write_checkpoint();
       throw;
     }
@@ -130,15 +130,15 @@ class StreamRun {
 
   const StreamingSketch& sketch() const { return *sketch_; }
   Index rows() const { return done_; }
-  /// With those of the runs before.
+  /// Includes the seconds of earlier runs.
   double seconds() const { return earlier_seconds_ + clock_.seconds(); }
-  /// Of this run, where `total_seconds` is what seconds() was at its end.
+  /// Rate of this run, where `total_seconds` is the value of seconds() at its end.
   double rows_per_second(double total_seconds) const {
     return static_cast<double>(done_ - resumed_rows_) /
            std::max(total_seconds - earlier_seconds_, 1e-9);
   }
   void end_line() { line_.clear(); }
-  /// Nothing if it was interrupted.
+  /// Returns nullopt if interrupted.
   std::optional<Finished> finish() const {
     const StopScope scope(control_, "sketch");
     const Stopwatch clock;
@@ -173,7 +173,7 @@ class StreamRun {
         list_options(resolved_sketch_options(state.rows, state.cols, command_.options()));
     const auto stored = list_options(state.options);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      // What the budgets led to is compared by rank and sizes.
+      // The ranks and sizes that follow from the budgets are compared, not the budgets.
       const bool is_budget = wanted[i].name == "budget" || wanted[i].name == "sketch_budget";
       require(is_budget || wanted[i].value == stored[i].value,
               "{}: was made with {} = '{}', not '{}'; cannot resume",
@@ -248,18 +248,18 @@ class StreamRun {
   std::optional<Index> rows_;
   std::optional<StreamingSketch> sketch_;
   Matrix panel_;
-  Index filled_ = 0;        ///< rows of the panel
+  Index filled_ = 0;        ///< rows in the panel
   Index done_ = 0;          ///< rows in the sketch
-  Index resumed_rows_ = 0;  ///< of them, from the checkpoint
+  Index resumed_rows_ = 0;  ///< rows in the sketch that came from the checkpoint
   double earlier_seconds_ = 0;
   Stopwatch clock_;
   Stopwatch since_checkpoint_;
 };
 
-/// Bytes that the command takes beside the program itself: docs/streams.md.
+/// Bytes used by the command in addition to the program itself: docs/streams.md.
 double memory_bound(const StreamingSketch& sketch, Index rows) {
   const Index b = panel_rows(sketch.state().cols);
-  // The panel is in memory_bytes; the piece that is read is there as it comes and as doubles.
+  // memory_bytes includes the panel; the piece being read exists both as read and as doubles.
   return sketch.memory_bytes(rows, b) +
          16 * static_cast<double>(b) * static_cast<double>(sketch.state().cols);
 }
@@ -363,7 +363,7 @@ void save_result(const SketchCommand& command, const Finished& finished, double 
 void check_command(const SketchCommand& command) {
   command.common.apply();
   command.device.check_cpu_only("sketch");
-  static_cast<void>(command.options());  // which refuses what does not fit
+  static_cast<void>(command.options());  // throws for invalid options
   require(command.checkpoint_seconds > 0,
           "--checkpoint-seconds {} is not positive",
           command.checkpoint_seconds);

@@ -45,11 +45,11 @@ struct SolveCommand {
   JsonOptions json;
 };
 
-/// What serves as preconditioner, and a few words on it. A null one is none.
+/// The preconditioner and a short description. A null M means none.
 struct ChosenPreconditioner {
   std::shared_ptr<const LinearOperator> M;
   std::string text = "none";
-  double seconds = 0;  ///< to read and prepare it
+  double seconds = 0;  ///< time to read and prepare it
 };
 
 ApproximationOf approximated(const SolveCommand& command) {
@@ -67,7 +67,9 @@ bool is_file(const std::string& preconditioner) {
   return preconditioner != "none" && preconditioner != "jacobi";
 }
 
-/// An approximation of A taken for one of its inverse leads nowhere, slowly: the fingerprints tell.
+/// Throws for an approximation of A declared as one of its inverse, with which the solver would
+/// converge slowly or never; notes an approximation of another matrix. Fingerprints identify the
+/// matrix.
 void check_origin(const SolveCommand& command,
                   const SavedApproximation& saved,
                   const LinearOperator& A,
@@ -133,7 +135,7 @@ ChosenPreconditioner choose_preconditioner(const SolveCommand& command,
   return chosen;
 }
 
-/// One right-hand side after the other, until one is interrupted or out of time.
+/// Solves one right-hand side after another, until one is interrupted or out of time.
 std::vector<SolveResult> solve_columns(const SolveCommand& command,
                                        const LinearOperator& A,
                                        const Matrix& B,
@@ -162,7 +164,7 @@ std::vector<SolveResult> solve_columns(const SolveCommand& command,
   return results;
 }
 
-/// The solutions as columns; zero where none was begun.
+/// The solutions as columns; columns that were not begun are zero.
 Matrix solutions(const std::vector<SolveResult>& results, Index rows, Index cols) {
   Matrix X = Matrix::Zero(rows, cols);
   for (std::size_t j = 0; j < results.size(); ++j) X.col(static_cast<Index>(j)) = results[j].x;

@@ -28,14 +28,14 @@ namespace {
 struct SpectrumCommand {
   InputOptions input;
   double nearest = 0;
-  std::optional<Index> count;  ///< unset: 8, or the order
+  std::optional<Index> count;  ///< unset: 8, or the order if smaller
   std::string vectors;
   CommonOptions common;
   DeviceOptions device;
   JsonOptions json;
 };
 
-/// The entries of a matrix that is held in memory.
+/// The entries of a matrix that is stored in memory.
 SparseMatrix entries_of(const LinearOperator& A, const std::string& path) {
   if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) return sparse->values();
   if (const auto* dense = dynamic_cast<const DenseOperator*>(&A)) {

@@ -43,7 +43,7 @@ struct BenchCommand {
   ChartOption memory_chart;
 };
 
-/// The parts of a text between colons; one, empty, of an empty text.
+/// Splits a text at its colons; an empty text has one part, which is empty.
 std::vector<std::string> parts_of(const std::string& text) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
@@ -52,7 +52,7 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
-/// From "linformer:rank=256:tied=true". Throws InvalidArgument for a part without =.
+/// Parses "linformer:rank=256:tied=true". Throws InvalidArgument for a part without =.
 ChosenMechanism mechanism_from(const std::string& text) {
   const std::vector<std::string> parts = parts_of(text);
   ChosenMechanism mechanism{parts.front(), {}};
@@ -80,7 +80,7 @@ std::string number_or_dash(double value, const char* format) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "-";
 }
 
-/// Whether `name` takes less time than softmax at every length that both were timed at.
+/// True if `name` takes less time than softmax at every length at which both were timed.
 bool always_faster(const std::vector<TimedAttention>& rows, const std::string& name) {
   bool compared = false;
   for (const TimedAttention& own : rows) {
@@ -141,7 +141,7 @@ std::string times_text(const std::vector<ChosenMechanism>& mechanisms,
   return text;
 }
 
-/// A line for each mechanism against the length.
+/// Chart with one line per mechanism, against the length.
 report::Chart chart_of(const std::vector<ChosenMechanism>& mechanisms,
                        const std::vector<TimedAttention>& rows,
                        const char* label,
@@ -164,7 +164,7 @@ report::Chart chart_of(const std::vector<ChosenMechanism>& mechanisms,
   return chart;
 }
 
-/// The text of an option, empty if it is at its default.
+/// The text of an option; empty if it is at its default.
 std::string given(const std::vector<ChosenMechanism>& mechanisms,
                   std::string_view name,
                   std::string_view option) {
@@ -176,7 +176,7 @@ std::string given(const std::vector<ChosenMechanism>& mechanisms,
   return "";
 }
 
-/// What of Table 1 belongs to the run.
+/// The setting of Table 1 for this run.
 attention::TableOneSetting setting_of(const BenchCommand& command,
                                       const std::vector<ChosenMechanism>& mechanisms) {
   attention::TableOneSetting setting;
@@ -192,7 +192,7 @@ attention::TableOneSetting setting_of(const BenchCommand& command,
   return setting;
 }
 
-/// At the setting of the run and at that of the paper's experiments.
+/// Table 1 at the setting of the run and, if different, at that of the paper's experiments.
 std::vector<TableOne> tables_one(const attention::TableOneSetting& setting) {
   std::vector<TableOne> tables{TableOne(setting, kTableOneLength)};
   const attention::TableOneSetting published;
@@ -210,7 +210,7 @@ report::Json to_json(const TimedAttention& row) {
           {"stored", row.cost.stored}};
 }
 
-/// Writes what the one mechanism works on at the one length.
+/// Writes the tensors of the one mechanism at the one length.
 void write_tensors(const std::string& path,
                    const ChosenMechanism& mechanism,
                    const attention::AttentionShape& shape,
@@ -241,7 +241,7 @@ int run_bench(const BenchCommand& command) {
   }
   command.time_chart.check(files);
   command.memory_chart.check(files);
-  set_threads(1);  // times are the calling thread's
+  set_threads(1);  // times are those of the calling thread
   attention::AttentionShape shape;
   shape.width = command.width;
   shape.heads = command.heads;

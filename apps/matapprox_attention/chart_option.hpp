@@ -12,13 +12,13 @@ namespace matapprox::app {
 /// An option that names the file of one chart.
 class ChartOption {
  public:
-  /// `flag` as "--chart"; it is named in messages.
+  /// `flag` is, for example, "--chart"; messages name it.
   void add(const Command& command, const char* flag, const char* help);
   bool is_given() const { return !path_.empty(); }
-  /// Throws InvalidArgument for a file that is neither SVG nor PNG, NotAvailable where there is no
-  /// gnuplot, and what `files` says of the file; before anything is computed.
+  /// Throws InvalidArgument for a file that is neither SVG nor PNG, NotAvailable without gnuplot,
+  /// and the errors of `files`. Must be called before anything is computed.
   void check(FilePlan& files) const;
-  /// The chart that draw() makes, as an SVG or PNG by the name of the file, if it was asked for.
+  /// Writes the chart that draw() returns, if requested, as SVG or PNG according to the file name.
   void write(const std::function<report::Chart()>& draw) const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace matapprox::app {
 
-/// Which of a model's attention matrices a command is about: --layer and --head, or --summary.
+/// The choice of one of a model's attention matrices: --layer and --head, or --summary.
 class ChosenMap {
  public:
   void add(const Command& command);
@@ -19,7 +19,7 @@ class ChosenMap {
   std::shared_ptr<const LinearOperator> matrix(const training::AttentionOnSample& attention) const;
   /// "layer 0, head 1"
   std::string text() const;
-  /// Adds `summary`, and `layer` and `head`, null with --summary.
+  /// Adds `summary`, `layer` and `head`; the last two are null with --summary.
   void describe(report::Json& json) const;
 
  private:

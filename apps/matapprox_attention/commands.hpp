@@ -4,9 +4,9 @@
 
 namespace matapprox::app {
 
-/// `info` of a saved model.
+/// Adds `info` for a saved model.
 void add_model_info(const Command& program);
-/// `reproduce` with the experiments that train models.
+/// Adds `reproduce` with the experiments that train models.
 void add_attention_experiments(const Command& program);
 
 // Each adds one command of `attention`.

@@ -35,7 +35,7 @@ void set_option(NamedOptions& options, std::string_view name, const std::string&
   }
 }
 
-/// A row a fold.
+/// Returns one row per fold.
 std::vector<ExperimentRow> fold_rows(const training::SavedModel& described) {
   require(described.task == "token_file",
           "attention cross-validate: --task {} has no folds, token_file has",
@@ -61,7 +61,7 @@ std::vector<ExperimentRow> fold_rows(const training::SavedModel& described) {
 
 struct MeanAndDeviation {
   double mean = 0;
-  double standard_deviation = 0;  ///< of a fold: n - 1 in the denominator
+  double standard_deviation = 0;  ///< spread of the folds; denominator n - 1
 };
 
 template <class Value>
@@ -77,7 +77,7 @@ MeanAndDeviation over_folds(const std::vector<FinishedRow>& rows, const Value& v
   return result;
 }
 
-/// A baseline by its place in the list of each fold.
+/// Mean and deviation of the k-th baseline of each fold.
 MeanAndDeviation baseline_over_folds(const std::vector<FinishedRow>& rows, std::size_t k) {
   return over_folds(rows, [k](const FinishedRow& row) { return row.baselines.at(k).error; });
 }
@@ -165,7 +165,7 @@ int run_cross_validate(CrossValidateCommand& command) {
   files.reads(data_path(described));
   const std::vector<ExperimentRow> rows = fold_rows(described);
   command.options.data_sha256 = file_sha256(data_path(described));
-  // Fold 0 has as many rows as any other.
+  // No fold has more rows than fold 0.
   command.options.test_samples =
       task_of(rows.front().described, described.seed)->size(tasks::Split::kTest);
   prepare_folder(command.options.folder);

@@ -20,7 +20,7 @@ using attention::TimedAttention;
 
 constexpr Index kWidth = 384;
 constexpr Index kHeads = 6;
-/// Multiplications a token of the feed-forward layer that FLASH has within: of width 4 d.
+/// Multiplications per token of a feed-forward layer of width 4 d, which FLASH contains.
 constexpr Index kFeedForward = 8 * kWidth * kWidth;
 
 /// A row of Table 3, on a V100 with mixed precision.
@@ -47,12 +47,12 @@ bool below_everywhere(const std::vector<double>& own, const std::vector<double>&
   return std::equal(own.begin(), own.end(), other.begin(), std::less<>());
 }
 
-/// The length from which on `own` is below `other`, on a straight line between two that were tried:
-/// the first one where it is below everywhere, nothing where it is not at the last one.
+/// Length from which on `own` is below `other`, interpolated linearly between two tried lengths:
+/// the first length if it is below everywhere, nullopt if it is not below at the last one.
 std::optional<double> below_from(const std::vector<Index>& lengths,
                                  const std::vector<double>& own,
                                  const std::vector<double>& other) {
-  std::size_t last = own.size();  // the last at which it is not below
+  std::size_t last = own.size();  // last index at which it is not below
   for (std::size_t k = 0; k < own.size(); ++k) {
     if (own[k] >= other[k]) last = k;
   }
@@ -78,10 +78,10 @@ std::vector<double> column(const std::vector<TimedAttention>& rows,
 Index multiplications_of(const TimedAttention& row) { return row.cost.multiplications; }
 Index bytes_of(const TimedAttention& row) { return row.bytes; }
 
-/// What is found of a mechanism; nothing: at no length that was tried, or not in that table.
+/// Crossovers of a mechanism; nullopt: at no tried length, or not in that table.
 struct Found {
-  std::optional<double> table_time;  ///< by the multiplications of [WKZL23, Table 1]
-  std::optional<double> counted;     ///< by those of the layers here
+  std::optional<double> table_time;  ///< from the multiplications of [WKZL23, Table 1]
+  std::optional<double> counted;     ///< from the multiplications of the layers here
   std::optional<double> measured;
   std::optional<double> table_memory;
   std::optional<double> held;
@@ -124,7 +124,7 @@ Found found_of(const PublishedCrossover& row,
   return found;
 }
 
-/// "<= N": at every length that was tried.
+/// "<= N" means at every length that was tried.
 std::string cell(const std::optional<double>& value, Index first_length) {
   if (!value) return "-";
   const bool everywhere = *value <= static_cast<double>(first_length);

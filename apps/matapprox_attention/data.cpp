@@ -70,7 +70,7 @@ struct ShowCommand {
 
 ShowCommand::ShowCommand() : flags(all_tasks()) {}
 
-/// A sample in a few lines.
+/// A sample as a few lines of text.
 std::string sample_text(const tasks::TaskShape& shape, const tasks::Sample& sample) {
   std::string text;
   if (!sample.tokens.empty()) text += fmt::format("tokens {}\n", fmt::join(sample.tokens, " "));

@@ -30,7 +30,7 @@ struct EvaluateCommand {
   JsonOptions json;
 };
 
-/// Lets the model read another token file, all of it.
+/// Makes the model read all of another token file.
 void read_other_data(const std::string& data, training::SavedModel& saved) {
   require(saved.task == "token_file",
           "--data: the model's task is {}, which reads no file",
@@ -56,7 +56,7 @@ tasks::Split split_of(const std::string& name) {
   return tasks::Split::kTest;
 }
 
-/// What the model says to the first samples of a split, a row each, or one for each token.
+/// Outputs of the model for the first samples of a split: one row per sample, or one per token.
 Matrix outputs_of(const training::SavedModel& saved,
                   const tasks::Task& task,
                   tasks::Split split,

@@ -38,12 +38,12 @@ training::TrainingOptions training_options(const ExperimentRow& row) {
   return options_from<training::TrainingOptions>(row.described.training_options);
 }
 
-/// Of the file that the row reads; empty if it reads none.
+/// SHA-256 of the file that the row reads; empty if it reads none.
 std::string data_sha256(const ExperimentRow& row, const ExperimentOptions& options) {
   return data_path(row.described).empty() ? "" : options.data_sha256;
 }
 
-/// What the result depends on besides the code.
+/// Everything that the result depends on besides the code.
 Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   Json json;
   add_settings(json, row.described);
@@ -57,13 +57,13 @@ Json made_with(const ExperimentRow& row, const ExperimentOptions& options) {
   return json;
 }
 
-/// What a row will take.
+/// Estimated run time of a row.
 struct Estimate {
-  double seconds = 0;  ///< with all threads
+  double seconds = 0;  ///< using all threads
   bool on_gpu = false;
 };
 
-/// Seconds of a step of `trainer`, the one after `warm_up` others. A GPU is waited for.
+/// Seconds of one step of `trainer`, measured after `warm_up` other steps. Waits for the GPU.
 double step_seconds(training::Trainer& trainer, std::uint64_t seed, Index warm_up) {
   using Clock = std::chrono::steady_clock;
   training::TrainingState state = trainer.start(seed);
@@ -72,7 +72,7 @@ double step_seconds(training::Trainer& trainer, std::uint64_t seed, Index warm_u
   double seconds = 0;
   training::TrainingControl control;
   control.stop = &enough;
-  control.checkpoint_seconds = 0;  // which reads back what is on a GPU after each step
+  control.checkpoint_seconds = 0;  // reads back the data on a GPU after each step
   control.progress = [&](const training::TrainingState& now) {
     const Clock::time_point end = Clock::now();
     seconds = std::chrono::duration<double>(end - std::exchange(begin, end)).count();
@@ -82,12 +82,13 @@ double step_seconds(training::Trainer& trainer, std::uint64_t seed, Index warm_u
   return seconds;
 }
 
-/// By one step (on a GPU the second one, as the first one makes ready) and a test of one sample in
-/// each thread.
+/// Estimates the run time from one step (on a GPU the second one, as the first one initializes) and
+/// a test of one sample in each thread.
 Estimate estimate(const ExperimentRow& row, const ExperimentOptions& experiment) {
   const training::TrainingOptions whole = training_options(row);
   training::TrainingOptions options = whole;
-  options.steps = options.evaluate_every = 3;  // one more than are taken: nothing is validated
+  options.steps = options.evaluate_every = 3;  // one more than are taken, so that nothing is
+                                               // validated
   training::Model<float> model(row.described.model);
   const auto task = task_of(row.described, row.seed);
   training::Trainer trainer(model, *task, options);
@@ -105,7 +106,7 @@ Estimate estimate(const ExperimentRow& row, const ExperimentOptions& experiment)
   return found;
 }
 
-/// One call of run_experiment.
+/// State of one call of run_experiment.
 class Experiment {
  public:
   Experiment(const ExperimentOptions& options,
@@ -119,26 +120,27 @@ class Experiment {
   std::string path_of(const ExperimentRow& row, const char* ending) const {
     return (fs::path(options_.folder) / (row.name() + ending)).string();
   }
-  /// A checkpoint is good for the data that it began with.
+  /// The name contains a hash of the data, because a checkpoint is valid only for the data that it
+  /// began with.
   std::string checkpoint_of(const ExperimentRow& row) const {
     constexpr std::size_t kDigits = 12;
     const std::string data = data_sha256(row, options_).substr(0, kDigits);
     return path_of(row, fmt::format("{}{}.unfinished.h5", data.empty() ? "" : "-", data).c_str());
   }
   std::optional<FinishedRow> kept(const ExperimentRow& row) const;
-  /// What each of the rows that are to be trained will take.
+  /// Estimates the run times of the rows to be trained.
   std::map<std::size_t, Estimate> plan(const std::vector<ExperimentRow>& rows,
                                        const std::vector<std::size_t>& to_do) const;
-  /// Calls make(i) for the rows to be trained, the longest first, so that the threads end together;
-  /// last, unless one has failed, for those that begin with another row.
+  /// Calls make(i) for the rows to be trained, the longest first, so that the threads end together.
+  /// Rows that begin with another row come last, unless one has failed.
   void over_rows(const std::vector<ExperimentRow>& rows,
                  const std::map<std::size_t, Estimate>& to_do,
                  const std::function<void(std::size_t)>& make) const;
   std::optional<FinishedRow> train(const ExperimentRow& row);
-  /// Keeps the first one; the other rows go on.
+  /// Stores the first failure; the other rows continue.
   void keep_failure(const ExperimentRow& row, std::exception_ptr failure);
-  /// Where the row goes on: at its checkpoint, at the parameters that it begins with, or at a
-  /// start.
+  /// The state from which the row continues: its checkpoint, the parameters that it begins with, or
+  /// a fresh start.
   training::TrainingState begun(const ExperimentRow& row,
                                 const training::Model<float>& model,
                                 const training::Trainer& trainer);
@@ -151,7 +153,7 @@ class Experiment {
   const std::atomic<bool>& stop_;
   const ExperimentEvents& events_;
   std::exception_ptr failure_;
-  std::mutex mutex_;  ///< around events_, failure_ and HDF5, which stand one thread at a time
+  std::mutex mutex_;  ///< guards events_, failure_ and HDF5, which allow one thread at a time
 };
 
 std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
@@ -209,7 +211,7 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
 
 std::map<std::size_t, Estimate> Experiment::plan(const std::vector<ExperimentRow>& rows,
                                                  const std::vector<std::size_t>& to_do) const {
-  std::map<std::string, Estimate> of_kind;  // the same for all seeds and folds
+  std::map<std::string, Estimate> of_kind;  // one estimate for all seeds and folds
   std::map<std::size_t, Estimate> planned;
   double seconds = 0;
   for (const std::size_t i : to_do) {
@@ -226,7 +228,7 @@ std::map<std::size_t, Estimate> Experiment::plan(const std::vector<ExperimentRow
       }
     }
     planned[i] = found->second;
-    // Of a step that all threads share; the rows share them as well.
+    // Estimated for a step with all threads, which the rows share as well.
     seconds += found->second.seconds;
   }
   const auto on_gpu = static_cast<std::size_t>(std::count_if(

@@ -19,10 +19,10 @@ const std::vector<std::string> kFigureModels{
     "psf", "softmax", "linformer", "performer", "tokenwise"};
 const std::vector<std::string> kFigureHeads{"flatten", "cls"};
 const std::vector<Index> kFigureLengths{128, 256, 512, 1024};
-/// Published for psf alone: a row of another model would take hours.
+/// Length published for psf only; a row of another model would take hours.
 constexpr Index kPsfLength = 4096;
 
-/// Test errors in percent that the paper prints in Sect. 5.2, for the head that reads all tokens.
+/// Test errors in percent, published in Sect. 5.2 for the head that reads all tokens.
 struct PublishedError {
   const char* task;
   const char* model;
@@ -42,8 +42,8 @@ constexpr std::array kPublishedErrors{
     PublishedError{"temporal_order", "linformer", 16384, 64.22},
     PublishedError{"temporal_order", "psf", 16384, 0.11},
 };
-/// Up to here no model errs on Adding; psf does not at any length there, and up to the other one on
-/// Temporal Order.
+/// Lengths up to which every model, or psf, has a published error of 0: every model on Adding,
+/// where psf has 0 at all lengths; psf on Temporal Order.
 constexpr Index kEasyLength = 256;
 constexpr Index kEasyLengthOfPsf = 8192;
 
@@ -59,12 +59,13 @@ double published_error(const ExperimentRow& row) {
   return found == kPublishedErrors.end() ? -1 : found->error;
 }
 
-/// The models of the paper's public code: width 32, one layer, one head, positions for Temporal
-/// Order; softmax in a post_norm block with a feed-forward layer of width d, Linformer (k = 32,
-/// F = E) and Performer in a pre_norm block with one of width 4 d, as the packages have them that
-/// the code takes them from. Ours: the schedule (a constant rate of 0.001 there, after which fewer
-/// runs start), the number of steps (there 100,000), no dropout (torch's default of 0.1 in its
-/// softmax), and psf without the residual path where the head reads the first token.
+/// Options after the models of the paper's public code: width 32, one layer, one head, positions
+/// for Temporal Order; softmax in a post_norm block with a feed-forward layer of width d, Linformer
+/// (k = 32, F = E) and Performer in a pre_norm block with one of width 4 d, as in the packages that
+/// the code uses. Different here: the schedule (the code has a constant rate of 0.001, with which
+/// fewer runs start to learn), the number of steps (100,000 in the code), no dropout (torch's
+/// default of 0.1 in its softmax), and psf without the residual path where the head reads the first
+/// token.
 NamedOptions row_options(const ExperimentRow& row) {
   const bool psf = row.model == "psf";
   const bool cls = row.head == "cls";
@@ -101,7 +102,7 @@ NamedOptions row_options(const ExperimentRow& row) {
   return options;
 }
 
-/// What one cell of the table shows.
+/// Contents of one cell of the table.
 struct Cell {
   SeedShares errors;
   double published = -1;
@@ -111,7 +112,7 @@ struct Cell {
   }
 };
 
-using Cells = std::map<Index, Cell>;  // by length
+using Cells = std::map<Index, Cell>;  // keys: lengths
 
 Cells cells_of(const std::vector<FinishedRow>& rows,
                const std::string& task,

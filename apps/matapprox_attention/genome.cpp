@@ -17,8 +17,8 @@ const std::vector<std::string> kGenomeModels{
 const std::map<std::string, double> kPublishedAreas{
     {"psf", 90.04}, {"softmax", 85.42}, {"linformer", 86.30}, {"performer", 85.40}};
 
-/// On planted words: configs/psf/planted_motifs.toml, with another mechanism. The links of psf know
-/// where a token is; the other models learn it.
+/// Options for planted words: configs/psf/planted_motifs.toml with another mechanism. The links of
+/// psf encode the position of a token; the other models learn it.
 NamedOptions planted_options(const std::string& model) {
   NamedOptions options{{"attention", model},
                        {"width", "32"},
@@ -37,8 +37,8 @@ NamedOptions planted_options(const std::string& model) {
   return options;
 }
 
-/// On a token file: configs/psf/genome.toml; the rivals as in Fig. 5, in a post_norm block with a
-/// feed-forward layer of the same width.
+/// Options for a token file: configs/psf/genome.toml; the other models as in Fig. 5, in a post_norm
+/// block with a feed-forward layer of the same width.
 NamedOptions genome_options(const std::string& model) {
   const bool psf = model == "psf";
   NamedOptions options{{"attention", model},
@@ -61,12 +61,12 @@ NamedOptions genome_options(const std::string& model) {
   return options;
 }
 
-/// What the table has of one model.
+/// Entries of the table for one model.
 struct GenomeCell {
   std::string model;
-  SeedShares areas;  ///< of the seeds whose test has both classes
+  SeedShares areas;  ///< from the seeds whose test set has both classes
   SeedShares errors;
-  double seconds = 0;  ///< of all seeds
+  double seconds = 0;  ///< total of all seeds
   Index seeds = 0;
 };
 
@@ -85,7 +85,7 @@ std::vector<GenomeCell> genome_cells(const std::vector<FinishedRow>& rows) {
   return cells;
 }
 
-/// Validation errors against steps, medians of the seeds.
+/// Chart of validation errors against steps, medians of the seeds.
 report::Chart genome_curves(const std::map<std::string, std::vector<Curve>>& curves) {
   report::Chart chart;
   chart.name = "genome";

@@ -12,7 +12,7 @@
 namespace matapprox::app {
 namespace {
 
-/// A row of the report's Table 1, on IMDb; k = 0: softmax attention.
+/// A row of the report's Table 1, on IMDb; k = 0 is softmax attention.
 struct PublishedRow {
   Index length;
   Index k;
@@ -42,7 +42,7 @@ const PublishedRow* published(Index length, Index k) {
   return found == kPublished.end() ? nullptr : found;
 }
 
-/// Softmax attention, then every k.
+/// Zero for softmax attention, then every k.
 std::vector<Index> ranks_at(const LinformerGridChoice& choice, Index length) {
   std::vector<Index> ranks{0};
   if (!choice.ranks.empty()) {
@@ -61,7 +61,7 @@ NamedOptions task_options(const LinformerGridChoice& choice, Index length) {
   return {{"length", n}, {"opinions", "15"}, {"negations", "1"}, {"words", "4"}};
 }
 
-/// The report shares E and F among all heads and layers, which in one layer is the default here.
+/// The report shares E and F among all heads and layers, which is the default here for one layer.
 NamedOptions row_options(Index k, Index steps) {
   NamedOptions options{{"attention", k > 0 ? "linformer" : "softmax"},
                        {"block", "pre_norm"},
@@ -90,12 +90,12 @@ Index rank_of(const FinishedRow& finished) {
   return 0;
 }
 
-/// What the table has of one model at one length.
+/// Entries of the table for one model at one length.
 struct GridCell {
   Index length = 0;
   Index k = 0;
   SeedShares accuracies;
-  double seconds = 0;  ///< of all seeds
+  double seconds = 0;  ///< total of all seeds
   Index seeds = 0;
 };
 
@@ -144,7 +144,7 @@ std::string table_text(const std::vector<FinishedRow>& rows, const std::vector<G
   return text;
 }
 
-/// Accuracies against k, a line for each length; softmax attention as k = N.
+/// Chart of accuracies against k, one line per length; softmax attention is drawn at k = N.
 report::Chart grid_chart(const std::vector<GridCell>& cells) {
   report::Chart chart;
   chart.name = "length_by_k";

@@ -18,7 +18,7 @@ namespace {
 const std::string kPsf = "psf";
 const std::string kSimpletron = "simpletron";
 const std::string kSoftmax = "softmax";
-/// The same model without mixing of tokens: what is learned without attention.
+/// The same model without mixing of tokens, which shows what is learned without attention.
 const std::string kTokenwise = "tokenwise";
 const std::vector<std::string> kArenaModels{kPsf, kSimpletron, kSoftmax, kTokenwise};
 
@@ -27,20 +27,20 @@ const std::string kImage = "image";
 /// A task of the arena in a small form. Its settings were chosen on seed 1.
 struct ArenaTask {
   std::string name;
-  std::string task;      ///< of the program
-  NamedOptions options;  ///< of the task
-  Index steps;           ///< of a training
+  std::string task;      ///< name of the task in this program
+  NamedOptions options;  ///< options of the task
+  Index steps;           ///< steps of a training
   std::string pool;
-  NamedOptions model;  ///< for all models, beside kArenaModel
-  NamedOptions psf;    ///< for PSF-Attn, beside these
-  /// Accuracies in percent that the papers print for the arena's own data: PSF-Attn [KYCY22, Table
-  /// 3], Simple-ResL [YKV+21, Table 1], and the Transformer of [TDA+21] in both.
+  NamedOptions model;  ///< options of all models, in addition to kArenaModel
+  NamedOptions psf;    ///< options of PSF-Attn, in addition to these
+  /// Published accuracies in percent on the arena's own data: PSF-Attn [KYCY22, Table 3],
+  /// Simple-ResL [YKV+21, Table 1], and the Transformer of [TDA+21] in both.
   std::map<std::string, double> published;
 };
 
-constexpr Index kValidations = 16;  ///< of a training
+constexpr Index kValidations = 16;  ///< validations per training
 
-/// For all models of all tasks.
+/// Options of all models of all tasks.
 const NamedOptions kArenaModel{{"width", "32"},
                                {"layers", "2"},
                                {"feed_forward", "2"},
@@ -97,7 +97,7 @@ const std::vector<ArenaTask> kArenaTasks{
      .steps = 4000,
      .pool = "flatten",
      .model = {{"positions", "learned"}, {"learning_rate", "0.001"}},
-     // As in the paper: one layer alone.
+     // One layer only, as in the paper.
      .psf = {{"block", "bare"}, {"layers", "1"}, {"hidden", "64"}, {"residual", "false"}},
      .published = {{kPsf, 80.49}, {kSoftmax, 71.40}}}};
 
@@ -114,7 +114,7 @@ NamedOptions task_options(const ArenaTask& task, const LongRangeArenaChoice& cho
   return options;
 }
 
-/// SimpleTRON has the blocks of the paper's Simple-ResL, the others pre_norm blocks.
+/// SimpleTRON has the blocks of the paper's Simple-ResL, the other models have pre_norm blocks.
 NamedOptions row_options(const ArenaTask& task, const std::string& model, Index steps) {
   NamedOptions options = kArenaModel;
   const auto add = [&](const NamedOptions& more) {
@@ -157,7 +157,7 @@ double lowest_baseline(const std::vector<const FinishedRow*>& rows) {
   return lowest;
 }
 
-/// The smallest error of the rows without attention; nothing if there are none.
+/// Smallest error of the rows without attention; nullopt if there are none.
 std::optional<double> tokenwise_error(const std::vector<const FinishedRow*>& rows) {
   std::optional<double> least;
   for (const FinishedRow* finished : rows) {
@@ -167,7 +167,7 @@ std::optional<double> tokenwise_error(const std::vector<const FinishedRow*>& row
   return least;
 }
 
-/// What the table says of a model on a task.
+/// Entries of the table for a model on a task.
 struct ArenaCell {
   std::string model;
   Index length = 0;
@@ -175,7 +175,7 @@ struct ArenaCell {
   double published = -1;  ///< error in percent; negative: none
   Index seeds = 0;
   Index below_baselines = 0;  ///< seeds whose 95 % interval is below every baseline
-  Index below_tokenwise = 0;  ///< the same of every row without attention
+  Index below_tokenwise = 0;  ///< seeds whose interval is below every row without attention
 };
 
 std::vector<ArenaCell> cells_of(const std::vector<const FinishedRow*>& rows) {
@@ -248,7 +248,7 @@ report::Chart curves_chart(const std::string& task,
   return chart;
 }
 
-/// Adds what the rows of a task come to.
+/// Adds the results of the rows of a task.
 void show_task(const std::string& task,
                const std::string& folder,
                const std::vector<const FinishedRow*>& rows,

@@ -29,9 +29,9 @@ void add_attention(const matapprox::app::Command& program) {
 
 }  // namespace
 
-/// The part of matapprox that knows attention. `matapprox` becomes this program for `matapprox
-/// attention ...` and for `matapprox info` of a saved model, and hands on its arguments as they
-/// are; so help and messages call it matapprox.
+/// The attention part of matapprox. `matapprox` replaces itself with this program for `matapprox
+/// attention ...` and for `matapprox info` of a saved model, with the same arguments; therefore
+/// help and messages use the name matapprox.
 int main(int argc, char** argv) {
   using namespace matapprox;
   return app::run_process([&] {

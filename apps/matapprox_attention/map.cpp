@@ -138,7 +138,7 @@ void write_correlations(const MapCommand& command, const training::SavedModel& s
                   values.back()));
 }
 
-/// Throws InvalidArgument for an option that does not matter to what is asked for.
+/// Throws InvalidArgument for an option that has no effect on the requested output.
 void check_effect(const MapCommand& command) {
   const auto refuse = [&](const std::vector<const char*>& flags, const char* why) {
     for (const char* flag : flags)

@@ -34,7 +34,7 @@ struct ProjectionCommand {
   ChartOption chart;
 };
 
-/// 1, 0.1, 0.01 and the 2^-N of the proof, where that is a double.
+/// 1, 0.1, 0.01 and the 2^-N of the proof, if that is representable as a double.
 std::vector<double> deltas_of(const ProjectionCommand& command) {
   if (!command.deltas.empty()) return command.deltas;
   std::vector<double> deltas{1, 0.1, 0.01};
@@ -42,7 +42,7 @@ std::vector<double> deltas_of(const ProjectionCommand& command) {
   return deltas;
 }
 
-/// Errors against k.
+/// Chart of errors against k.
 report::Chart projection_chart(const std::vector<Index>& ranks,
                                const std::vector<attention::ProjectedSoftmaxErrors>& errors,
                                const std::vector<double>& deltas) {

@@ -25,7 +25,8 @@ struct ExperimentCommand {
   TrainedRows rows;
 };
 
-/// What the command does: rows are made of the choice, and shown with the models in their folder.
+/// Sets the action of the command: trains the chosen rows and shows them with the models in their
+/// folder.
 template <class Choice>
 void trains_and_loads(const Command& sub,
                       const std::shared_ptr<ExperimentCommand<Choice>>& command,
@@ -122,7 +123,7 @@ void add_linformer_grid(const Command& reproduce) {
   });
 }
 
-/// Adds what the experiments with SimpleTRON share.
+/// Adds the options that the experiments with SimpleTRON share.
 void add_setting(const Command& sub, SimpletronSetting& setting) {
   TrainedRows::add_list(sub, "--seeds", setting.seeds, "Seeds of data and start [1,2,3]");
   TrainedRows::add_number(
@@ -258,7 +259,7 @@ int run_crossovers(const CrossoversCommand& command) {
   command.device.check_cpu_only("reproduce crossovers");
   FilePlan files = command.json.files();
   command.charts.prepare(files);
-  set_threads(1);  // times are the calling thread's
+  set_threads(1);  // times are those of the calling thread
   const ShownRows shown = crossovers(command.choice);
   report::Json json = report::document_head(1, 1);
   json["experiment"] = "crossovers";

@@ -27,8 +27,8 @@ namespace matapprox::app {
 namespace {
 
 constexpr Index kTextWidth = 16;         // tokens in a line of a text
-constexpr Index kMaxLabels = 512;        // tokens of a text that are written out
-constexpr std::size_t kLongestWord = 9;  // letters of one of them
+constexpr Index kMaxLabels = 512;        // largest length of a text that is written out
+constexpr std::size_t kLongestWord = 9;  // letters of a written token
 constexpr Index kMaxSampleRows = 8;      // samples with images of their own
 
 struct RowsCommand {
@@ -48,10 +48,10 @@ struct RowsCommand {
   JsonOptions json;
 };
 
-/// What the models and samples have in common.
+/// Properties that the models and samples share.
 struct RowsPlan {
   std::unique_ptr<tasks::Task> task;
-  std::vector<std::string> token_names;  ///< empty: not known
+  std::vector<std::string> token_names;  ///< empty: unknown
   bool is_image = false;
   Index length = 0;  ///< tokens of a sample
   Index width = 0;   ///< tokens in a line of an image or a text
@@ -70,8 +70,8 @@ std::vector<training::SavedModel> loaded_models(const RowsCommand& command) {
   return models;
 }
 
-/// Tokens in a line: of texts that are written out so many that they can be read, else as many as
-/// there are lines.
+/// Tokens per line: for texts that are written out, a readable number; otherwise as many as there
+/// are lines.
 Index text_width(Index length) {
   if (length <= kMaxLabels) return std::min(kTextWidth, length);
   return static_cast<Index>(std::ceil(std::sqrt(static_cast<double>(length))));
@@ -99,7 +99,7 @@ RowsPlan rows_plan(const RowsCommand& command, const training::SavedModel& saved
   return plan;
 }
 
-/// The rows (with --columns, columns) of the matrix that are averaged; `added` ones come before
+/// The rows (with --columns, columns) of the matrix that are averaged; `added` of them precede
 /// those of the sample's tokens.
 std::vector<Index> chosen_rows(const RowsCommand& command,
                                const RowsPlan& plan,
@@ -116,7 +116,7 @@ std::vector<Index> chosen_rows(const RowsCommand& command,
 }
 
 /// The averaged row (with --columns, column) of a model on one sample, by token of the sample;
-/// absolute values if asked for.
+/// absolute values if requested.
 Vector attention_vector(const RowsCommand& command,
                         const RowsPlan& plan,
                         const training::SavedModel& saved,
@@ -134,7 +134,7 @@ Vector attention_vector(const RowsCommand& command,
   return values;
 }
 
-/// Laid out like the sequence; a last line that is cut off ends with zeros.
+/// Arranges values in lines like the sequence; an incomplete last line is padded with zeros.
 Matrix laid_out(const Vector& values, Index width) {
   const Index lines = (values.size() + width - 1) / width;
   Matrix image = Matrix::Zero(lines, width);
@@ -157,7 +157,7 @@ Vector pixels_of(const RowsPlan& plan, Index number) {
   return pixels;
 }
 
-/// At most so many letters of UTF-8.
+/// Truncates a word after kLongestWord letters of UTF-8.
 std::string shortened(const std::string& word) {
   std::size_t letters = 0;
   for (std::size_t at = 0; at < word.size(); ++at) {
@@ -167,7 +167,7 @@ std::string shortened(const std::string& word) {
   return word;
 }
 
-/// What is written on the cells of a text: words, or ids; nothing of long ones.
+/// Labels of the cells of a text: words, or ids; empty for long texts.
 std::vector<std::string> labels_of(const RowsPlan& plan, Index number) {
   tasks::Sample sample;
   plan.task->make(tasks::Split::kTest, number, sample);
@@ -191,10 +191,10 @@ report::SheetImage map_image(const Vector& values, const RowsPlan& plan) {
   return image;
 }
 
-/// Averages over the samples, and what the samples have.
+/// Attention vectors of the samples and their averages.
 struct RowsResult {
-  std::vector<std::vector<Vector>> vectors;  ///< by sample, then by model
-  std::vector<Vector> means;                 ///< by model
+  std::vector<std::vector<Vector>> vectors;  ///< indices: sample, model
+  std::vector<Vector> means;                 ///< index: model
 };
 
 RowsResult all_rows(const RowsCommand& command,
@@ -225,7 +225,7 @@ std::string rows_title(const RowsCommand& command, const RowsPlan& plan) {
                      command.map.text());
 }
 
-/// The samples with their maps, the first so many of them, and the mean over all.
+/// The first samples with their maps, at most kMaxSampleRows, and the mean over all samples.
 std::vector<std::vector<report::SheetImage>> sheet(const RowsCommand& command,
                                                    const RowsPlan& plan,
                                                    const std::vector<training::SavedModel>& models,
@@ -294,7 +294,7 @@ report::Json rows_json(const RowsCommand& command,
   return json;
 }
 
-/// Throws InvalidArgument for an option that does not matter to what is asked for.
+/// Throws InvalidArgument for an option that has no effect on the requested output.
 void check_rows_effect(const RowsCommand& command) {
   const auto given = [&](const char* flag) { return command.self->find_option(flag)->count() > 0; };
   require(command.rows.empty() || !given("--radius"), "--radius has no effect on --rows");

@@ -17,7 +17,7 @@ std::vector<GroupedFlags::Group> all_mechanisms() {
   return groups;
 }
 
-/// All options with their values: the defaults, where nothing else was given.
+/// All options with their values; options that are not given have their defaults.
 NamedOptions complete(const std::vector<OptionText>& defaults, const NamedOptions& given) {
   NamedOptions all;
   for (const OptionText& option : defaults) all.emplace_back(option.name, option.value);
@@ -53,7 +53,7 @@ bool has_option(const std::vector<OptionText>& options, const std::string& name)
   });
 }
 
-/// Those of `given` that `options` have, the later ones of a name over the earlier.
+/// The options in `given` that `options` contains; the last one of a name counts.
 NamedOptions options_among(const std::vector<OptionText>& options, const NamedOptions& given) {
   NamedOptions among;
   for (const auto& [name, value] : given) {
@@ -64,7 +64,7 @@ NamedOptions options_among(const std::vector<OptionText>& options, const NamedOp
   return among;
 }
 
-/// A task with what is given of its options.
+/// A task with the options that are given for it.
 struct NamedChoice {
   std::string name;
   NamedOptions options;
@@ -137,8 +137,8 @@ void RunFlags::read_config() {
     take({present_option(line.name, config_), line.values}, known, given);
 }
 
-/// Where the command line names the mechanism, what a file says of another one's options is not
-/// meant for it.
+/// Returns true for options of other mechanisms than the one on the command line: those in a file
+/// are ignored then.
 bool RunFlags::is_of_another_mechanism(std::string name) const {
   if (mechanism_given_.empty()) return false;
   std::replace(name.begin(), name.end(), '-', '_');

@@ -27,7 +27,7 @@ std::string baseline_text(const tasks::Baseline& baseline) {
       baseline.samples == 0 ? " (exact)" : fmt::format(" ({} samples)", baseline.samples));
 }
 
-/// Of the parameters that count: the best ones, or the last ones before the first validation.
+/// Step of the parameters that count: the best ones, or the last ones before the first validation.
 Index step_of(const training::TrainingState& state) {
   return state.best_step < 0 ? state.optimizer.step : state.best_step;
 }
@@ -54,7 +54,7 @@ std::string labels_text(const training::LabelScores& labels) {
       labels.macro_auc);
 }
 
-/// One object or null a label.
+/// One object or null per label.
 report::Json areas_json(const training::LabelScores& labels) {
   report::Json json = report::Json::array();
   for (const auto& area : labels.roc) {
@@ -78,7 +78,8 @@ report::Json history_json(const std::vector<training::TrainingPoint>& history) {
   return json;
 }
 
-/// By parameter, a number for each validation; null where a parameter began at 0 and is not now.
+/// Deviations by parameter, one number per validation; null if a parameter was 0 at the start and
+/// is not now.
 report::Json deviations_json(const training::SavedModel& saved) {
   report::Json json = report::Json::object();
   const training::Model<float> model(saved.model);

@@ -66,7 +66,7 @@ report::Chart errors_chart(const std::map<std::string, std::vector<Curve>>& curv
   return chart;
 }
 
-/// Median over the seeds after the last step.
+/// Standard deviation after the last step, median over the seeds.
 double last_std(const std::vector<training::SavedModel>& models, Index block) {
   std::vector<Curve> curves;
   curves.reserve(models.size());

@@ -17,7 +17,8 @@ namespace {
 
 const std::string kTransferredFrozen = "softmax_transferred_frozen";
 
-/// Table 2 of the paper, trained from scratch on AG News: accuracies in percent by blocks, from 1.
+/// Table 2 of the paper, trained from scratch on AG News: accuracies in percent by number of
+/// blocks, from 1.
 struct PublishedDepth {
   double bert;
   double simpletron;
@@ -37,7 +38,7 @@ constexpr std::array kPublishedDepths{
     PublishedDepth{90.10, 89.90},
 };
 
-/// In percent; negative: the paper prints none.
+/// Published accuracy in percent; negative: none.
 double published_accuracy(const std::string& mechanism, Index layers) {
   if (layers < 1 || layers > std::ssize(kPublishedDepths)) return -1;
   const PublishedDepth& row = kPublishedDepths[static_cast<std::size_t>(layers) - 1];
@@ -49,7 +50,7 @@ struct TransferKind {
   std::string model;
   std::string mechanism;
   bool transferred;
-  bool frozen;  ///< queries, keys and values
+  bool frozen;  ///< queries, keys and values are frozen
   std::string words;
 };
 const std::vector<TransferKind> kTransferKinds{
@@ -74,13 +75,13 @@ std::map<std::string, std::map<Index, SeedShares>> errors_by_depth(
   return errors;
 }
 
-/// A row that is done, with its model.
+/// A finished row with its model.
 struct LoadedRow {
   const FinishedRow* finished;
   training::SavedModel saved;
 };
 
-/// The curves of the rows of one seed [YKV+21, Fig. 2(c)].
+/// Chart of the curves of the rows of one seed [YKV+21, Fig. 2(c)].
 report::Chart curves_chart(const std::vector<LoadedRow>& loaded, std::uint64_t seed) {
   report::Chart chart;
   chart.name = "transfer";
@@ -95,7 +96,8 @@ report::Chart curves_chart(const std::vector<LoadedRow>& loaded, std::uint64_t s
   return chart;
 }
 
-/// Its curve, and, where it began with another row, how far each part of it went from there.
+/// Validation curve of the row and, if it began with another row, the deviation of each of its
+/// parts from there.
 report::Json transfer_json(const LoadedRow& row) {
   report::Json json{{"model", row.finished->row.model},
                     {"seed", row.finished->row.seed},

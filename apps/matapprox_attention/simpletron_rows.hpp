@@ -7,18 +7,18 @@
 
 namespace matapprox::app {
 
-/// What the experiments with SimpleTRON train their models on.
+/// Data and sizes shared by the experiments with SimpleTRON.
 struct SimpletronSetting {
   std::string data;  ///< a token file in place of generated texts
-  Index length = 0;  ///< N; 0: 64 of a generated text, that of the longest sequence of a file
+  Index length = 0;  ///< N; 0: 64 for generated texts, the longest sequence for a file
   Index width = 32;  ///< d
   Index heads = 2;
-  Index steps = 2000;  ///< of each row
+  Index steps = 2000;  ///< steps of each row
   std::vector<std::uint64_t> seeds{1, 2, 3};
 };
 
-/// Options of a model in post_norm blocks, as BERT has, with an output layer behind the attention,
-/// and of its training. What comes after them takes precedence.
+/// Options of a model in post_norm blocks, as in BERT, with an output layer after the attention,
+/// and of its training. Options appended later take precedence.
 NamedOptions simpletron_options(const SimpletronSetting& setting,
                                 const std::string& mechanism,
                                 Index layers);
@@ -29,7 +29,7 @@ ExperimentRow simpletron_row(const SimpletronSetting& setting,
                              const NamedOptions& options,
                              std::uint64_t seed);
 
-/// A line for each baseline of the texts. `rows` is not empty.
+/// One line for each baseline of the texts. `rows` must not be empty.
 std::string baselines_of_texts(const std::vector<FinishedRow>& rows);
 
 }  // namespace matapprox::app

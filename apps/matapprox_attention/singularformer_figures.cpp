@@ -37,7 +37,7 @@ NamedOptions row_options(const std::string& model, Index rank, Index steps) {
   return options;
 }
 
-/// Attention correlations of two kinds of models on samples, all seeds together.
+/// Attention correlations of two kinds of models on samples, over all seeds.
 struct Correlations {
   std::vector<double> values;
 
@@ -54,7 +54,7 @@ struct Correlations {
 
 using Pair = std::pair<std::string, std::string>;
 
-/// The models of one seed, with the samples that they are compared on.
+/// The models of one seed, with the samples on which they are compared.
 class ModelsOfSeed {
  public:
   ModelsOfSeed(const std::string& folder,
@@ -67,7 +67,8 @@ class ModelsOfSeed {
     if (!models_.empty()) task_ = task_of(models_.begin()->second, seed);
   }
   bool has(const std::string& model) const { return models_.contains(model); }
-  /// The model's attention on a test sample as one matrix; the last samples' are kept.
+  /// The model's attention on a test sample as one matrix; the matrices of the last sample are
+  /// cached.
   const Matrix& attention(const std::string& model, Index number) {
     if (number != number_) {
       matrices_.clear();
@@ -84,7 +85,7 @@ class ModelsOfSeed {
  private:
   std::map<std::string, training::SavedModel> models_;
   std::unique_ptr<tasks::Task> task_;
-  Index number_ = -1;  ///< of the sample
+  Index number_ = -1;  ///< number of the sample
   tasks::Sample sample_;
   std::map<std::string, Matrix> matrices_;  ///< on the sample, by model
 };
@@ -109,7 +110,7 @@ std::map<Pair, Correlations> correlations_of(const SingularformerChoice& choice,
     ModelsOfSeed models(folder, rows, seed);
     for (Index number = 0; number < choice.samples; ++number) {
       for (const Pair& pair : pairs_of(choice)) {
-        if (stop) return {};  // means over some of the samples are none over all
+        if (stop) return {};  // means over some of the samples are not shown
         if (!models.has(pair.first) || !models.has(pair.second)) continue;
         all[pair].values.push_back(training::attention_correlation(
             models.attention(pair.first, number), models.attention(pair.second, number)));
@@ -163,7 +164,7 @@ std::string table_text(const SingularformerChoice& choice,
   return text;
 }
 
-/// Fig. 7: errors by r, and softmax beside them.
+/// Fig. 7: errors by r, with softmax for comparison.
 report::Chart rank_chart(const SingularformerChoice& choice, const std::vector<FinishedRow>& rows) {
   report::Chart chart;
   chart.name = "effect_of_rank";

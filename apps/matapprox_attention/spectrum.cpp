@@ -106,7 +106,7 @@ report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector
   return json;
 }
 
-/// Shares against k; a zero matrix has none.
+/// Chart of the shares against k; a zero matrix has none.
 report::Chart spectrum_chart(const CumulativeSpectrum& plain, const CumulativeSpectrum& centered) {
   report::Chart chart;
   chart.name = "spectrum";

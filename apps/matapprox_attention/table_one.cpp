@@ -13,13 +13,14 @@ namespace {
 using attention::AttentionCost;
 using attention::TableOneSetting;
 
-/// Crossovers are looked for up to here: counting the tiles of softmax attention takes time ~ N^2.
+/// Crossovers are searched up to this length: counting the tiles of softmax attention takes time ~
+/// N^2.
 constexpr Index kLongest = 4096;
 
 struct Entry {
   const char* mechanism;
   AttentionCost (*theory)(const TableOneSetting&, Index);
-  Index TableOneSetting::*rank;  ///< null: it has none
+  Index TableOneSetting::*rank;  ///< null: the mechanism has no rank
 };
 constexpr std::array<Entry, 3> kEntries{
     {{"softmax", attention::table_one_softmax, nullptr},
@@ -32,7 +33,7 @@ attention::CostOfLength theory_of(const Entry& entry, const TableOneSetting& set
   return [=](Index n) { return entry.theory(setting, n); };
 }
 
-/// Of a layer that holds no numbers.
+/// Cost by length, counted by a layer that has no parameter values.
 attention::CostOfLength counted_of(const Entry& entry, const TableOneSetting& setting) {
   attention::ParameterList list;
   attention::AttentionShape shape;

@@ -9,17 +9,17 @@
 
 namespace matapprox::app {
 
-/// Table 1 of [WKZL23] at one setting, beside what the layers of this program count, and the
-/// lengths from which on either says that a mechanism costs less than softmax attention.
+/// Table 1 of [WKZL23] at one setting, beside the counts of this program's layers, and the lengths
+/// from which on a mechanism costs less than softmax attention by either.
 class TableOne {
  public:
   TableOne(const attention::TableOneSetting& setting, Index length);
   std::string text() const;
   report::Json json() const;
-  /// From which lengths on the table says that the mechanism costs less than softmax attention;
-  /// nothing for one that is not in it.
+  /// Lengths from which on, by the table, the mechanism costs less than softmax attention; nullopt
+  /// if the table does not contain it.
   std::optional<attention::Crossover> crossover(const std::string& mechanism) const;
-  /// The same as its layer counts.
+  /// The same lengths by the counts of the layer.
   std::optional<attention::Crossover> counted_crossover(const std::string& mechanism) const;
 
  private:

@@ -43,7 +43,7 @@ struct TrainCommand {
   double max_seconds = std::numeric_limits<double>::infinity();
 };
 
-/// Throws InvalidArgument, naming the option, unless both lists say the same.
+/// Throws InvalidArgument, naming the option, unless both lists agree.
 void require_same(const char* what, const NamedOptions& now, const NamedOptions& saved) {
   for (const auto& [name, value] : now) {
     for (const auto& [saved_name, saved_value] : saved) {
@@ -57,7 +57,7 @@ void require_same(const char* what, const NamedOptions& now, const NamedOptions&
   }
 }
 
-/// The state to go on from.
+/// The state from which --resume continues.
 training::TrainingState resumed_state(const TrainCommand& command,
                                       const training::SavedModel& described) {
   std::error_code ignored;
@@ -83,7 +83,7 @@ training::NameMap name_map_of(const std::string& name) {
   return name == "bert" ? training::bert_names() : training::read_name_map(name);
 }
 
-/// Parameters at their start, those that --start-from has as they are there.
+/// Parameters at their start; those that --start-from contains have the values in that file.
 training::TrainingState started(const TrainCommand& command,
                                 const training::Model<float>& model,
                                 const training::Trainer& trainer) {
@@ -123,7 +123,7 @@ std::string progress_text(const training::TrainingState& state,
   return text + fmt::format(", {:.3g} steps/s, {} left", rate, duration_text(left));
 }
 
-/// What is left of a run whose numbers broke down.
+/// Describes what is stored of a run that ended with a NumericalError.
 std::string kept_text(const std::string& output, Index step) {
   if (step < 0) return "nothing was saved";
   return fmt::format(
@@ -157,7 +157,7 @@ training::TrainingEnd train(const TrainCommand& command,
     line.show([&] { return progress_text(state, options.steps, first_step, first_seconds); });
   };
   Index kept = command.resume ? first_step : -1;
-  // `state` is saved.state itself.
+  // `state` refers to saved.state.
   control.checkpoint = [&](const training::TrainingState& state) {
     training::save_model(command.output, saved);
     kept = state.optimizer.step;
@@ -170,14 +170,14 @@ training::TrainingEnd train(const TrainCommand& command,
   }
 }
 
-/// The error of the same run with a mechanism that mixes nothing: what embedding, feed-forward
-/// layers and head do alone. Nothing if it was interrupted.
+/// Error of the same run with a mechanism that mixes no tokens, which shows what embedding,
+/// feed-forward layers and head achieve alone; nullopt if it was interrupted.
 std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
                                                   const training::SavedModel& saved,
                                                   const tasks::Task& task) {
   training::ModelDescription description = saved.model;
   description.options.attention = "tokenwise";
-  description.options.attention_dropout = 0;  // it forms no probabilities
+  description.options.attention_dropout = 0;  // it has no probabilities
   description.attention_options.clear();
   auto options = options_from<training::TrainingOptions>(saved.training_options);
   options.freeze.clear();
@@ -206,8 +206,8 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
       e.samples};
 }
 
-/// Throws InvalidArgument or FileError for what would only show after the training. The files that
-/// are read and written, but for those of the task.
+/// Throws InvalidArgument or FileError for errors that would otherwise show only after the
+/// training. Returns the files that are read and written, except those of the task.
 FilePlan check(const TrainCommand& command) {
   require(!command.deviation_chart.is_given() || command.resume || !command.start_from.empty(),
           "--deviation-chart says how far parameters went from those of --start-from: give both");
@@ -234,7 +234,7 @@ FilePlan check(const TrainCommand& command) {
   return files;
 }
 
-/// Tests the best parameters and says what came of the run.
+/// Tests the best parameters and reports the result of the run.
 void write_report(const TrainCommand& command,
                   const training::SavedModel& saved,
                   const tasks::Task& task,
@@ -286,7 +286,7 @@ int run_train(TrainCommand& command) {
   if (const std::string remark = model.attention(0).remark(); !remark.empty())
     note(command.common.quiet(), fmt::format("{}: {}", saved.model.options.attention, remark));
   const training::TrainingEnd end = train(command, trainer, options, saved);
-  // Without a validation there is no best point yet: the last one is as good as it gets.
+  // Without a validation there is no best point yet, so the last one is used.
   if (saved.state.best_step < 0) saved.state.best = saved.state.parameters;
   training::save_model(command.output, saved);
 

@@ -20,7 +20,7 @@
 namespace matapprox::app {
 namespace {
 
-/// The file that rows read, the same for all that read one; empty if none does.
+/// The file that the rows read, which is the same for all of them; empty if none reads one.
 std::string data_of(const std::vector<ExperimentRow>& rows) {
   for (const ExperimentRow& row : rows) {
     std::string path = data_path(row.described);
@@ -29,7 +29,7 @@ std::string data_of(const std::vector<ExperimentRow>& rows) {
   return {};
 }
 
-/// A small test makes a small run: validations have no more samples than it.
+/// Limits the samples of a validation to those of the test, so that a small test makes a small run.
 std::vector<ExperimentRow> with_samples(std::vector<ExperimentRow> rows, Index test_samples) {
   for (ExperimentRow& row : rows) {
     for (auto& [name, value] : row.described.training_options) {
@@ -40,7 +40,7 @@ std::vector<ExperimentRow> with_samples(std::vector<ExperimentRow> rows, Index t
   return rows;
 }
 
-/// Says what is planned, how far the rows are and what came of each.
+/// Reports the plan, the progress of the rows and the result of each.
 class RowsReport {
  public:
   RowsReport(bool quiet, std::size_t rows) : quiet_(quiet), rows_(rows), line_(quiet) {}

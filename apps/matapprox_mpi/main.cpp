@@ -11,7 +11,8 @@
 
 namespace {
 
-/// A block over all processes takes addresses of its whole size on the first.
+/// Throws if the address space is limited: a block over all ranks takes addresses for its whole
+/// size on rank 0.
 void require_addresses() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -20,7 +21,7 @@ void require_addresses() {
   }
 }
 
-/// HDF5 datasets: each process reads its rows of those of more than 256 MB.
+/// HDF5 datasets of more than 256 MB, of which each rank reads its own rows.
 matapprox::mpi::SharedFiles hdf5_datasets() {
   constexpr matapprox::Index kReadByOne = matapprox::Index{256} << 20;
   static constexpr matapprox::Index kPanelBytes = matapprox::Index{256} << 20;

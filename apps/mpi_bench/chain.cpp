@@ -28,7 +28,7 @@ using mpi::SpreadOperator;
 
 constexpr Index kColumnsPerStep = 16;
 
-/// Each distance has one path: as numbers to the base 4.
+/// Pattern with exactly one path for each distance: its digits to the base 4.
 ChordPattern radix_four(Index order) {
   ChordPattern pattern{order, {}};
   for (Index stride = 1; stride < order; stride *= 4) {
@@ -39,7 +39,8 @@ ChordPattern radix_four(Index order) {
   return pattern;
 }
 
-/// Links to oneself and to one other row, from the next one to half of the rows away.
+/// Pattern with links to the row itself and to one other row, at distances from 1 to half of the
+/// rows.
 ChordPattern two_links(Index order, Index factors) {
   const Index most = std::bit_width(static_cast<std::uint64_t>(order)) - 2;  // log2(order / 2)
   require(factors >= 2 && factors <= most + 1,
@@ -66,7 +67,8 @@ std::string as_option(const ChordPattern& pattern) {
   return text;
 }
 
-/// By which the bits of runs with other numbers of processes are compared: FNV-1a over 64 bits.
+/// Checksum that compares the results of runs on different numbers of processes: FNV-1a over 64
+/// bits.
 class Fingerprint {
  public:
   void add(const double* numbers, Index count) {
@@ -85,7 +87,7 @@ std::string fingerprint(const double* numbers, Index count) {
   return found.text();
 }
 
-/// Of one column, a piece at a time.
+/// Fingerprint of one column, computed in pieces.
 std::string fingerprint(const MultiVector& column) {
   constexpr Index kPiece = 1 << 18;
   std::vector<double> piece(kPiece);
@@ -98,7 +100,7 @@ std::string fingerprint(const MultiVector& column) {
   return found.text();
 }
 
-/// Of the values of a fit, wherever they lie.
+/// Fingerprint of the values of a fit, in whatever memory space they are.
 std::string fingerprint(const Approximation& fit) {
   const FactorValue& value = *fit.factors().front().value;
   if (const auto* placed = std::get_if<PlacedChord>(&value)) return fingerprint(placed->values());
@@ -111,14 +113,15 @@ bool same_bits(const Matrix& a, const Matrix& b) {
          std::memcmp(a.data(), b.data(), sizeof(double) * static_cast<std::size_t>(a.size())) == 0;
 }
 
-/// What all processes do together, the first leading them, and what each sends meanwhile.
+/// Runs work on all processes, led by the first one, and counts the bytes that each sends
+/// meanwhile.
 class Run {
  public:
   explicit Run(const mpi::Process& process) : process_(process), session_(process, {}) {}
 
   using Work = std::function<void(const std::shared_ptr<mpi::Leader>& leader)>;
 
-  /// Bytes of each process.
+  /// Returns the bytes sent by each process.
   std::vector<long long> operator()(const Work& work) {
     const std::vector<long long> before = bytes_sent_by_each(process_.comm());
     session_.run(work);
@@ -182,7 +185,7 @@ nlohmann::json run_product(const mpi::Process& process, const ChainArguments& ar
          {"bits", fingerprint(products.back().data(), products.back().size())}});
   }
   result["peak_bytes"] = memory_peaks(process.comm());
-  // Their copy of the values makes room.
+  // Releases the copy of the values on the processes, to make room.
   run([&](const auto&) { A.reset(); });
   if (!process.leads() || !arguments.serial) return result;
   for (std::size_t i = 0; i < products.size(); ++i) {
@@ -192,7 +195,7 @@ nlohmann::json run_product(const mpi::Process& process, const ChainArguments& ar
   return result;
 }
 
-/// Neighbors on a ring, with weights.
+/// Matrix of a ring with weighted links between neighbors.
 std::shared_ptr<const SparseOperator> ring(Index order) {
   SparseMatrix A(order, order);
   A.reserve(Eigen::Matrix<Index, Eigen::Dynamic, 1>::Constant(order, 3));
@@ -206,8 +209,8 @@ std::shared_ptr<const SparseOperator> ring(Index order) {
   return std::make_shared<const SparseOperator>(std::move(A));
 }
 
-/// Before every step, and at the end, the validation columns; then products with as many unit
-/// vectors, for the test columns.
+/// Model of the bytes of a fit: its steps, the validation columns before every step and at the end,
+/// and a product with as many unit vectors for the test columns.
 double fit_bytes(const ChordTraffic& traffic, Index order, Index steps) {
   const auto validation =
       std::ssize(chord_fit::ColumnSample(order, kColumnsPerStep, 1).validation());
@@ -256,8 +259,9 @@ nlohmann::json run_fit(const mpi::Process& process, const ChainArguments& argume
   return result;
 }
 
-/// Steps of Adam by random columns, as a fit takes them, without its validation and test columns,
-/// which would be dense and on the first process. Returns the bits of the point that they end at.
+/// Takes steps of Adam by random columns, as a fit does, but without its validation and test
+/// columns, which would be dense and on the first process. Returns the fingerprint of the point at
+/// the end.
 template <class Objective>
 std::string take_steps(const std::shared_ptr<const MemorySpace>& space,
                        const ChordPattern& pattern,

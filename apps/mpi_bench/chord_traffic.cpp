@@ -6,9 +6,10 @@
 namespace matapprox {
 namespace {
 
-/// Rows outside of 0 .. n - 1 in the union of the intervals [o, o + n), mod N.
+/// Number of rows outside of 0 .. n - 1 in the union of the intervals [o, o + n), mod N.
 Index rows_elsewhere(const ChordPattern& pattern, Index m, Index n) {
-  // Offsets ascend once more after N, where the rows of this process come again.
+  // In ascending order, each interval adds its rows beyond those covered so far. Intervals end at
+  // N, where the rows of this process begin again.
   std::vector<Index> begins = pattern.offsets[static_cast<std::size_t>(m)];
   std::ranges::sort(begins);
   Index rows = 0;
@@ -59,7 +60,7 @@ double product_bytes(const ChordTraffic& traffic, Index columns, bool transposed
 }
 
 double objective_bytes(const ChordTraffic& traffic, Index columns, Index width, bool gradient) {
-  // The last factor, whose columns are copied, asks for no rows.
+  // The last factor needs no rows of others, because its columns are copied.
   const Index last = std::ssize(traffic.rows) - 1;
   Index widths = 0;
   for (Index first = 0; first < columns; first += width)

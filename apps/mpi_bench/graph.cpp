@@ -38,7 +38,7 @@ Mat Graph::rows_of(MPI_Comm comm) const {
       columns[at] = behind;
       weights[at++] = weight(behind, i, k);
     }
-    // Where two distances meet, the edges are added.
+    // The edges of two equal distances are added.
     MatSetValues(A, 1, &i, kPerRow, columns.data(), weights.data(), ADD_VALUES);
   }
   MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY);
@@ -48,7 +48,7 @@ Mat Graph::rows_of(MPI_Comm comm) const {
 }
 
 double Graph::strength(Index i) const {
-  constexpr Index kPrime = 7919;  // nodes are no multiple of it
+  constexpr Index kPrime = 7919;  // the number of nodes is not a multiple of it
   return std::pow(1.0 + static_cast<double>((i * kPrime) % nodes_), -0.3);
 }
 

@@ -8,10 +8,10 @@
 
 namespace matapprox {
 
-/// A weighted graph of N nodes with a loop at each and ten edges: from node i to i + d for five
-/// distances d, mod N. The weight of an edge is a random number times s_i s_j, that of a loop
-/// s_i^2, where the s are (1 + r)^-0.3 for a permutation r of the nodes: few nodes carry most of
-/// it, as in graphs of the web, and the leading values are apart.
+/// A weighted graph of N nodes with a loop at each and ten edges: from node i to i + d and i - d
+/// for five distances d, mod N. The weight of an edge is a random number times s_i s_j, that of a
+/// loop s_i^2, where the s are (1 + r)^-0.3 for a permutation r of the nodes: few nodes carry most
+/// of the weight, as in graphs of the web, and the leading singular values are well separated.
 class Graph {
  public:
   static constexpr int kDistances = 5;
@@ -20,7 +20,7 @@ class Graph {
 
   Index nodes() const { return nodes_; }
   const std::array<Index, kDistances>& distances() const { return distances_; }
-  /// This process's rows, as PETSc deals them. All processes of `comm` call it together.
+  /// Rows of this process, as distributed by PETSc. All processes of `comm` call it together.
   Mat rows_of(MPI_Comm comm) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr int kRepetitions = 7;
 constexpr int kTag = 7;
 
-/// The seconds of the slowest process.
+/// Seconds of the slowest process.
 double together(MPI_Comm comm, const std::function<void()>& work) {
   MPI_Barrier(comm);
   const double began = seconds_now();
@@ -25,11 +25,11 @@ double together(MPI_Comm comm, const std::function<void()>& work) {
 }
 
 double median_together(MPI_Comm comm, const std::function<void()>& work) {
-  together(comm, work);  // caches, connections
+  together(comm, work);  // fills caches, opens connections
   return median_of(kRepetitions, [&] { return together(comm, work); });
 }
 
-/// The others wait, as they do for a command.
+/// Latency between the first and the last process; the others wait, as they do for a command.
 double latency(MPI_Comm comm, int rank, int size) {
   constexpr int kMessages = 1000;
   const int other = rank == 0 ? size - 1 : 0;

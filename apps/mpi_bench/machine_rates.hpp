@@ -4,20 +4,20 @@
 
 namespace matapprox {
 
-/// What one process can do while all of them do the same: the machine of the cost model in
+/// Rates of one process while all processes do the same: the machine of the cost model in
 /// docs/distributed.md.
 struct MachineRates {
-  double latency = 0;        ///< seconds that a message of 8 bytes takes, first to last process
-  double message_bytes = 1;  ///< a second, sent to a neighbor while as many come from another
-  double memory_bytes = 1;   ///< a second, read and written in y += a x, beyond the caches
-  double flops = 1;          ///< a second, in a product of matrices within the cache
-  /// A second, written to memory that the system gives then. Not in the model, whose steps keep
-  /// their memory: it says what those cost that do not.
+  double latency = 0;        ///< seconds per message of 8 bytes, first to last process
+  double message_bytes = 1;  ///< per second, sent to a neighbor while as many arrive from another
+  double memory_bytes = 1;   ///< per second, read and written in y += a x, beyond the caches
+  double flops = 1;          ///< per second, in a product of matrices within the cache
+  /// Bytes per second written to memory newly obtained from the system. Not in the model, whose
+  /// steps reuse their memory; shows the cost of steps that do not.
   double new_memory_bytes = 1;
 };
 
-/// Medians of a few repetitions, each as long as the slowest process takes. All processes call it
-/// together, all get it. Memory: 256 MiB a process.
+/// Medians of a few repetitions, each timed by the slowest process. All processes call it together,
+/// and all get the result. Memory: 256 MiB per process.
 MachineRates measure_rates(MPI_Comm comm);
 
 }  // namespace matapprox

@@ -14,9 +14,8 @@
 #include "steps.hpp"
 #include "timing.hpp"
 
-// What matrices over the processes of MPI cost. Without a subcommand: time and memory of a
-// truncated SVD of a large graph, of which each process makes its own rows: no process ever has all
-// of it.
+// Cost of matrices over the processes of MPI. Without a subcommand: time and memory of a truncated
+// SVD of a large graph, of which each process makes its own rows; no process ever has all of it.
 
 namespace matapprox {
 namespace {
@@ -127,7 +126,7 @@ int main(int argc, char** argv) {
     if (rank == 0) std::cout << result.dump() << '\n';
   } catch (const std::exception& error) {
     std::cerr << "matapprox_mpi_bench: " << error.what() << '\n';
-    MPI_Abort(MPI_COMM_WORLD, 1);  // the others may wait for this one
+    MPI_Abort(MPI_COMM_WORLD, 1);  // other processes may wait for this one
   }
   PetscFinalize();
   MPI_Finalize();

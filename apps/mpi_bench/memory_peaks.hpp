@@ -6,7 +6,8 @@
 
 namespace matapprox {
 
-/// The peak of each process's memory so far, in bytes; all call it together, all get it.
+/// Peak memory of each process so far, in bytes. All processes call it together, and all get the
+/// result.
 std::vector<long long> memory_peaks(MPI_Comm comm);
 
 }  // namespace matapprox

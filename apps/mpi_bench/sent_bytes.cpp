@@ -19,7 +19,7 @@ std::vector<long long> bytes_sent_by_each(MPI_Comm comm) {
 
 }  // namespace matapprox
 
-// In place of MPI's own, which it calls.
+// Replaces MPI's own function, which it calls.
 extern "C" int MPI_Isend(const void* numbers,
                          int count,
                          MPI_Datatype type,
@@ -27,7 +27,7 @@ extern "C" int MPI_Isend(const void* numbers,
                          int tag,
                          MPI_Comm comm,
                          MPI_Request* request) {
-  MPI_Count bytes = 0;  // of a column type perhaps beyond int
+  MPI_Count bytes = 0;  // for a column type possibly beyond int
   MPI_Type_size_x(type, &bytes);
   ++matapprox::sent.messages;
   matapprox::sent.bytes += static_cast<long long>(bytes) * count;

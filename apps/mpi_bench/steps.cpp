@@ -32,15 +32,15 @@ using mpi::SpreadOperator;
 constexpr Index kBlock = 16;
 constexpr Index kBasis = 60;
 constexpr Index kDimension = 8;
-// The exponential of a kernel, as so many operations.
+// Number of operations that the exponential of a kernel counts as.
 constexpr double kExponential = 30;
 
-/// What one process does in a step, by the cost model.
+/// Work of one process in a step, by the cost model.
 struct Work {
   double memory = 0;    ///< bytes read and written
   double flops = 0;     ///< a multiply-add is two
-  double sent = 0;      ///< bytes, one message after the other
-  double messages = 0;  ///< that wait for each other
+  double sent = 0;      ///< bytes, sent one message after another
+  double messages = 0;  ///< messages that wait for each other
 };
 
 double seconds_of(const Work& work, const MachineRates& rates) {
@@ -48,7 +48,7 @@ double seconds_of(const Work& work, const MachineRates& rates) {
          work.sent / rates.message_bytes + work.messages * rates.latency;
 }
 
-/// On the leader: times one step after the other.
+/// Times one step after another, on the leader.
 class Steps {
  public:
   Steps(std::shared_ptr<mpi::Leader> leader,
@@ -65,13 +65,14 @@ class Steps {
 
   const std::shared_ptr<mpi::Leader>& leader() const { return leader_; }
   int processes() const { return leader_->processes(); }
-  /// Messages of a tree over all processes that wait for each other.
+  /// Number of messages that wait for each other in a tree over all processes.
   double tree() const { return std::ceil(std::log2(processes())); }
 
-  /// A command to all, and a sum of theirs back: one number of each.
+  /// Sends a command to all processes and sums one number of each.
   void round_trip() const { space_->column_norms(tiny_.rows(), tiny_.data(), 1); }
 
-  /// A step ends when all processes have done their part: with a round trip, unless it is one.
+  /// Times a step. It ends when all processes have done their part: with a round trip, unless it is
+  /// one.
   void time(const std::string& name, Work work, const std::function<void()>& step) {
     if (name.find(only_) == std::string::npos) return;
     const bool is_round_trip = !step;
@@ -82,7 +83,7 @@ class Steps {
       round_trip();
       return seconds_now() - began;
     };
-    once();  // the first call gets memory that later ones find
+    once();  // the first call allocates memory that later calls reuse
     const int calls = is_round_trip ? 100 * repetitions_ : repetitions_;
     const Usage before = usage();
     const double seconds = median_of(calls, once);
@@ -104,7 +105,7 @@ class Steps {
   nlohmann::json take_rows() { return std::move(rows_); }
 
  private:
-  /// Of the first process, so far.
+  /// Resource usage of the first process so far.
   struct Usage {
     double system_seconds;
     long long faults;
@@ -152,9 +153,10 @@ void time_products(Steps& steps,
   });
 }
 
-/// A process has n rows with e entries and needs g rows of others. One column: of each entry the
-/// value, the column and a number of X, of each row its begin, X as it is copied beside what comes,
-/// and Y. From three columns on each entry takes a row of a row-major copy of that.
+/// A process has n rows with e entries and needs g rows of others. With one column: for each entry,
+/// the value, the column index and a number of X; for each row, its start, X, which is copied
+/// beside the received rows, and Y. From three columns on, each entry reads a row of a row-major
+/// copy of X.
 Work sparse_work(const Graph& graph, int processes, Index columns) {
   std::vector<Index> offsets{0};
   for (const Index d : graph.distances()) {
@@ -177,7 +179,7 @@ Work sparse_work(const Graph& graph, int processes, Index columns) {
   if (columns > 2) work.memory += 16 * b * (n + g);
   work.flops = 2 * b * e;
   work.sent = 8 * b * g;
-  // A command; one agreement on memory before the rows of others come, one after the product.
+  // One command; one agreement on memory before the rows of others arrive, one after the product.
   work.messages = 5 * std::ceil(std::log2(processes)) + static_cast<double>(others.size());
   return work;
 }
@@ -204,13 +206,13 @@ void time_graph(Steps& steps, const Graph& graph, const mpi::TakenMatrix& taken)
             .messages = 4 * steps.tree()};
   steps.time(
       "transpose_product", work, [&] { transpose_product(basis.columns(), block.columns()); });
-  const Matrix S = Matrix::Constant(kBasis, kBlock, 1e-9);  // the block stays in range
+  const Matrix S = Matrix::Constant(kBasis, kBlock, 1e-9);  // keeps the block in range
   work.memory = 8 * n * (a + 2 * b);
   work.messages = 6 * steps.tree();
   steps.time("add_product", work, [&] { add_product(-1, basis.columns(), S, 1, block.columns()); });
 }
 
-/// A process's part of a chain: M factors, n rows, V values, and what it sends.
+/// One process's part of a chain: M factors, n rows, V values, and the data that it sends.
 struct ChainPart {
   ChainPart(const ChordPattern& pattern, int processes)
       : traffic(chord_traffic(pattern, processes)),
@@ -230,8 +232,9 @@ struct ChainPart {
   double others;
 };
 
-/// The values once, and of each factor's panels one read, one written. A vector is held twice. For
-/// the transpose the values are turned first, and those that move are packed and unpacked.
+/// The values are read once; for each factor one panel is read and one written. A vector is stored
+/// twice. For the transpose, the values are transposed first, and those that move are packed and
+/// unpacked.
 Work chord_work(const ChainPart& part, double tree, Index columns, bool transposed) {
   const double b = number(columns);
   Work work;
@@ -265,10 +268,10 @@ void time_chord(Steps& steps, Index order) {
   }
 }
 
-/// One evaluation turns the values once and clears the gradient; a panel of w columns takes the
-/// values there and back, the gradient, and of each factor's panels three read and three written or
-/// read again. Then the gradient is scaled and looked through, and Adam reads four vectors and
-/// writes three.
+/// One evaluation transposes the values once and clears the gradient. A panel of w columns reads
+/// the values in both directions and updates the gradient; for each factor, three panels are read,
+/// and three are written or read again. Then the gradient is scaled and checked, and Adam reads
+/// four vectors and writes three.
 Work adam_work(const ChainPart& part, double tree, Index width) {
   const double w = number(width);
   const double panels = std::ceil(number(kBlock) / w);
@@ -278,7 +281,7 @@ Work adam_work(const ChainPart& part, double tree, Index width) {
   work.flops = panels * 6 * w * part.V;
   work.sent = objective_bytes(part.traffic, kBlock, width, true);
   work.messages = part.M * part.others + panels * 2 * part.M * tree +  // rows and values
-                  (2 + 3 * panels + 1 + 2 + 1) * tree;                 // commands and what they sum
+                  (2 + 3 * panels + 1 + 2 + 1) * tree;                 // commands and their sums
   return work;
 }
 
@@ -313,8 +316,8 @@ void time_adam(Steps& steps, Index order) {
   });
 }
 
-/// Of each entry three operations a coordinate, the exponential, and a multiply-add a column; all
-/// points and rows of X come by in panels, along a tree each.
+/// Each entry takes three operations per coordinate, the exponential, and a multiply-add per
+/// column. All points and all rows of X arrive in panels, each along a tree.
 void time_kernel(Steps& steps, Index points) {
   const auto source = std::make_shared<const KernelOperator>(Matrix(to_host(
       random_normal_block(host_space(), 4, RandomStream::kSketch, points, kDimension).columns())));

@@ -11,7 +11,8 @@ inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The median of what the calls return; of an even number, the upper one of the two in the middle.
+/// Median of the values that the calls return; for an even number, the upper of the two middle
+/// ones.
 inline double median_of(int calls, const std::function<double()>& seconds) {
   std::vector<double> all(static_cast<std::size_t>(calls));
   std::ranges::generate(all, seconds);

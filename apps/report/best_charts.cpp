@@ -32,7 +32,7 @@ ChartSeries plain_line(std::string title, Points points, Ink ink = kNeutral) {
   return line;
 }
 
-/// Bytes from a tenth of the least to ten times the most that a candidate takes.
+/// Bytes from a tenth of the smallest candidate to ten times the largest.
 std::pair<double, double> byte_range(const BestContents& contents) {
   double low = INFINITY;
   double high = 0;
@@ -63,7 +63,7 @@ ChartSeries low_rank_curve(const BestContents& contents, const Spectrum& spectru
   return line;
 }
 
-/// Where the target error is one that the axis shows.
+/// Adds the target error as a line from `first` to `last`, if there is a target.
 void add_target(const BestContents& contents, double first, double last, Chart& chart) {
   const double target = contents.options.target_error;
   if (target == 0) return;

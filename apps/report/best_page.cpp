@@ -16,10 +16,10 @@ namespace matapprox {
 namespace report {
 namespace {
 
-/// What the page shows besides the search itself.
+/// Contents of the page besides the search itself.
 struct BestDrawings {
   ImagePlan plan;
-  Matrix image;  ///< of A
+  Matrix image;  ///< image of A
   Matrix approximation;
   Matrix residual;
   ColorScale scale;
@@ -27,7 +27,7 @@ struct BestDrawings {
   Spectrum spectrum;
   std::vector<StoredComponent> components;
   std::optional<Partition> partition{};
-  std::optional<Matrix> ordered{};  ///< A in the order of the blocks, where that is another one
+  std::optional<Matrix> ordered{};  ///< A in the order of the blocks, if that differs
 };
 
 BestDrawings drawings_of(const LinearOperator& A,
@@ -62,7 +62,7 @@ std::string bytes_text(const BestContents& contents) {
                      share_text(share_of_doubles(storage, contents.result.facts)));
 }
 
-/// The next best of the same kind: in error with a budget, in bytes with a target.
+/// The next best candidate by the same criterion: the error with a budget, the bytes with a target.
 std::string runner_up(const BestContents& contents) {
   const BestResult& result = contents.result;
   const BestCandidate* next = nullptr;
@@ -144,7 +144,7 @@ Html candidate_table(const BestContents& contents) {
   return table(content);
 }
 
-/// Charts of errors are logarithmic and have no zero.
+/// Note on errors of 0, which the logarithmic charts cannot show.
 std::string zero_text(const BestContents& contents) {
   const auto& candidates = contents.result.candidates;
   const bool has_zero = std::any_of(candidates.begin(), candidates.end(), [](const auto& each) {
@@ -337,7 +337,7 @@ std::vector<ReportFile> best_plots(const BestContents& contents, const BestDrawi
   add_image("approximation", drawings.approximation, drawings.scale, "approximation");
   add_image("residual", drawings.residual, drawings.residual_scale, "residual");
   if (drawings.partition) {
-    // What is not a number is left blank: the borders.
+    // NaN cells, the borders, are left blank.
     const Partition& partition = *drawings.partition;
     const Matrix bordered = partition.borders.select(NAN, partition.bits.array()).matrix();
     add_image("partition", bordered, bits_scale(partition), "stored bits per entry");

@@ -6,8 +6,8 @@
 
 namespace matapprox {
 
-/// Makes the report of a search: what was chosen, all candidates, error against bytes, where the
-/// bits are, singular values with the water level, heat maps, how to repeat it.
+/// Makes the report of a search: the chosen candidate, all candidates, error against bytes, the
+/// distribution of the bits, singular values with the water level, heat maps, how to repeat it.
 ///
 /// Costs: all columns of A and of the result (a sample of them above 64e6 entries), and the
 /// singular values of A by LAPACK up to order 2048. Memory: four images. Throws NotAvailable
@@ -17,7 +17,7 @@ Report best_report(const LinearOperator& A,
                    const ReportOptions& options,
                    const RunControl& control = {});
 
-/// The names that Report::plots can have: to be checked beforehand.
+/// Names that Report::plots can have, to be checked before the search.
 std::vector<std::string> best_plot_names();
 
 }  // namespace matapprox

@@ -12,7 +12,7 @@
 namespace matapprox::report {
 namespace {
 
-/// Longer verdicts stand below the table.
+/// Longest verdict within the table; longer ones stand below it.
 constexpr std::size_t kShortVerdict = 22;
 
 std::string error_digits(const std::optional<double>& error) {
@@ -28,7 +28,7 @@ std::string norm_symbol(CertifiedNorm norm) {
   return norm == CertifiedNorm::kSpectral ? "|A|_2" : "|A|_F";
 }
 
-/// "order = spectral, precision = packed": what to ask `approximate` for.
+/// Options of a candidate for `approximate`: "order = spectral, precision = packed".
 std::string options_text(const BestCandidate& candidate) {
   std::string text;
   const auto add = [&](std::string_view name, std::string_view value) {
@@ -49,7 +49,7 @@ std::string stored_text(const BestContents& contents) {
   return text;
 }
 
-/// The bounds, but for those that say no more than an exact error does.
+/// True if there are bounds that say more than an exact error does.
 bool has_bounds(const Measurement& measured) {
   return measured.certificate && measured.certificate->products > 0;
 }
@@ -115,7 +115,7 @@ std::string candidate_table(const BestResult& result) {
     notes += wrapped(fmt::format("[{}] {}: {}", ++count, candidate.name, candidate.verdict), 4);
     verdict = fmt::format("[{}]", count);
   }
-  // Columns in which nothing stands are left out.
+  // Columns without any entry are left out.
   for (std::size_t c = columns.size() - 1; c-- > 1;) {
     if (std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row[c] != "-"; }))
       continue;

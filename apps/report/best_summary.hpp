@@ -8,10 +8,10 @@
 
 namespace matapprox::report {
 
-/// One search for the best approximation, as it is told to people and programs.
+/// One search for the best approximation, as reported to users and programs.
 struct BestContents {
-  std::string path;         ///< of the matrix
-  std::string description;  ///< of its operator
+  std::string path;         ///< path of the matrix
+  std::string description;  ///< description of its operator
   BestOptions options;
   BestResult result;
   int threads = 1;
@@ -20,14 +20,14 @@ struct BestContents {
 
 /// Bytes of the result over 8 m n, those of the matrix as doubles.
 double share_of_doubles(const Storage& storage, const MatrixFacts& facts);
-/// What was asked for: "at most 2 % of 8 m n bytes: 25600 bytes".
+/// The request in words: "at most 2 % of 8 m n bytes: 25600 bytes".
 std::string request_text(const BestOptions& options, const MatrixFacts& facts);
 const BestCandidate& chosen_candidate(const BestResult& result);
-/// Its name, with the method in front where that is not there.
+/// Its name, preceded by the method unless the name contains it.
 std::string chosen_text(const BestResult& result);
 
-/// The lines of the terminal: what was chosen, what it takes, how far it is from the matrix.
-/// `explain`: and a table of all candidates.
+/// Lines of the terminal: the chosen candidate, its storage, its error. `explain` adds a table of
+/// all candidates.
 std::string best_text(const BestContents& contents, bool explain);
 /// docs/cli.md has the schema.
 Json to_json(const BestContents& contents);

@@ -23,7 +23,7 @@
 namespace matapprox {
 namespace {
 
-/// The value behind the first "key ... : value" of a /proc file; empty if there is none.
+/// Value of the first line "key ... : value" of a /proc file; empty if there is none.
 std::string proc_field(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -15,7 +15,7 @@ std::string machine_description();
 /// Compiler and kind of build: "g++ 12.2.0, optimized".
 std::string compiler_description();
 
-/// The libraries underneath, by the headers that this build saw: ("HDF5", "1.10.8"), ...
+/// Libraries in use with their versions, from the headers of this build: ("HDF5", "1.10.8"), ...
 std::vector<std::pair<std::string, std::string>> library_versions();
 
 }  // namespace matapprox

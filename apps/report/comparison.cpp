@@ -36,8 +36,8 @@ void check(const LinearOperator& A, const ComparisonOptions& options) {
     find_method(setting.method).check({{setting.option, setting.value}});
 }
 
-/// Throws InvalidArgument for a method that is named twice and for settings that change nothing:
-/// those of a method that does not run, and those that a later one replaces.
+/// Throws InvalidArgument for a method that is named twice and for settings without effect: those
+/// of a method that does not run, and those that a later one replaces.
 void check_effect(const ComparisonOptions& options, const std::vector<ComparisonEntry>& chosen) {
   for (auto name = options.methods.begin(); name != options.methods.end(); ++name) {
     require(std::find(std::next(name), options.methods.end(), *name) == options.methods.end(),
@@ -78,7 +78,7 @@ std::vector<ComparisonEntry> entries(const LinearOperator& A,
   return result;
 }
 
-/// True for entries in memory, few enough to look at each of them.
+/// True for entries in memory, few enough to examine each of them.
 bool can_be_repacked(const LinearOperator& A) {
   constexpr double kFewEntries = 0x1p24;
   const LinearOperator& own = A.underlying();
@@ -91,7 +91,7 @@ bool can_be_repacked(const LinearOperator& A) {
   return dense && entries <= kFewEntries;
 }
 
-/// What the matrix takes as it is, how, and the operator whose products are timed.
+/// Form and storage of the matrix as it is, and the operator whose products are timed.
 struct StoredMatrix {
   std::string form;
   Storage storage;
@@ -100,7 +100,7 @@ struct StoredMatrix {
   std::optional<Approximation> packed{};
 };
 
-/// The smallest of its exact stores, or as the operator holds it.
+/// The smallest of the exact stores of A, or its storage in the operator.
 StoredMatrix stored_matrix(const LinearOperator& A, const RunControl& control) {
   const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
   StoredMatrix stored{A.description(), {A.cost().stored_numbers, A.cost().stored_bytes}};
@@ -139,7 +139,7 @@ ComparisonRow as_is_row(const LinearOperator& A,
     certificate.spectral = CertifiedBound{};
     certificate.relative = 0.0;
   }
-  // With kQuick not what would take longer than the fits.
+  // kQuick does not time products that would take longer than the fits.
   constexpr double kLongProduct = 2e10;
   const bool quick = options.effort == MeasureEffort::kQuick;
   const LinearOperator& timed = stored.packed ? *stored.packed : A;
@@ -175,7 +175,7 @@ std::string basis_of(const ComparisonOptions& options, const StorageBudget& budg
 bool ComparisonRow::reaches(double target) const {
   if (!ok()) return false;
   const bool is_measured = measurement && measurement->relative_error;
-  // The method's own error and this one may differ by rounding.
+  // The method's own error and the measured one may differ by rounding.
   const bool by_measure = is_measured && *measurement->relative_error <= target * (1 + 1e-12);
   if (is_measured && measurement->error_is_exact) return by_measure;
   return by_measure || termination == Termination::kTargetReached;

@@ -8,11 +8,11 @@
 namespace matapprox::report {
 namespace {
 
-constexpr double kSmallestTime = 1e-5;  // seconds: the clock's own grain
+constexpr double kSmallestTime = 1e-5;  // seconds: the resolution of the clock
 
 double drawn_error(double error) { return std::max(error, kErrorFloor); }
 
-/// The curve in at most about 600 points.
+/// Points of a curve, at most about 600.
 std::vector<std::pair<double, double>> curve_of(const Vector& values) {
   std::vector<std::pair<double, double>> points;
   const Index stride = std::max<Index>(1, values.size() / 600);
@@ -22,13 +22,13 @@ std::vector<std::pair<double, double>> curve_of(const Vector& values) {
   return points;
 }
 
-/// A mark on the curve at a method's rank, and the stem that it stands on.
+/// A mark on the curve at a method's rank, with the height of its stem.
 struct RankMark {
   double rank;
   double height;
 };
 
-/// Marks that would cover each other are set one above the other.
+/// Raises a mark until it covers no other one.
 double free_height(
     const std::vector<RankMark>& marks, double rank, double height, double reach, double step) {
   for (bool moved = true; moved;) {
@@ -88,8 +88,8 @@ void add_front(const StorageSweep& sweep, Chart& chart) {
   if (front.points.size() > 1) chart.series.push_back(front);
 }
 
-/// Where the full matrix is, what the given form takes, and where the values of its non-zeros are
-/// unless that is nearby.
+/// Adds lines at the storage of the full matrix, of the given form, and of the values of the
+/// nonzeros, unless that is close to the given form.
 void add_storage_lines(const Comparison& comparison, Chart& chart) {
   const MatrixFacts& facts = comparison.facts;
   const double full = 8 * static_cast<double>(facts.rows) * static_cast<double>(facts.cols);

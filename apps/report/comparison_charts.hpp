@@ -11,9 +11,9 @@ namespace matapprox::report {
 
 constexpr double kErrorFloor = 1e-16;
 
-/// Singular values over the largest one, each method's rank marked on the curve.
+/// Singular values divided by the largest one, with each method's rank marked on the curve.
 Chart spectrum_chart(const Comparison& comparison, const Spectrum& spectrum);
-/// Error against stored bytes, the Pareto front behind the methods.
+/// Error against stored bytes, with the Pareto front behind the methods.
 Chart storage_chart(const Comparison& comparison, const StorageSweep& sweep);
 /// Error against the time of the fit: a line for methods with a history, a mark for the others.
 Chart time_chart(const Comparison& comparison, const FitRecords& records);

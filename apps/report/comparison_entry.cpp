@@ -9,8 +9,8 @@
 namespace matapprox::report {
 namespace {
 
-/// Row of an entry whose method threw. Messages of methods begin with their name, which the row has
-/// already.
+/// Row of an entry whose method threw. Messages of methods begin with their name, which the row
+/// already shows.
 ComparisonRow failed_row(const ComparisonEntry& entry,
                          const NamedOptions& options,
                          const std::string& reason) {
@@ -23,7 +23,7 @@ ComparisonRow failed_row(const ComparisonEntry& entry,
   return row;
 }
 
-/// What a measurement may take that ends a fit which was interrupted: the least there is.
+/// Cost limit of a measurement after a fit; the minimum if the fit was interrupted.
 double multiplications_to_measure(const RunResult& result, bool interrupted) {
   return interrupted ? 0 : result.multiplications;
 }
@@ -71,16 +71,16 @@ ComparisonRow run_entry(const LinearOperator& A,
     return row;
   }
   if (events.started) events.started(entry.name);
-  RunControl own = control;
-  own.max_seconds = options.max_seconds;
-  own.target_error = options.target_error;
-  own.restart_clock();
+  RunControl run_control = control;
+  run_control.max_seconds = options.max_seconds;
+  run_control.target_error = options.target_error;
+  run_control.restart_clock();
   try {
-    const RunResult result = run(*entry.method, A, named, options.precision, own);
+    const RunResult result = run(*entry.method, A, named, options.precision, run_control);
     const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
     RunControl measuring;
-    // The best point of a fit that was interrupted is measured, as fast as may be; a request that
-    // comes only now ends the measuring.
+    // The best point of an interrupted fit is measured as fast as possible; a request to stop that
+    // arrives only now ends the measurement.
     if (!control.interrupted()) measuring.stop = control.stop;
     MeasureOptions affordable =
         within_fit(options.measure, multiplications_to_measure(result, interrupted));
@@ -88,13 +88,13 @@ ComparisonRow run_entry(const LinearOperator& A,
     std::optional<Measurement> measured;
     try {
       measured = measure(A, result.approximation, facts, affordable, measuring);
-    } catch (const Interrupted&) {  // what was fitted is kept, without its error
+    } catch (const Interrupted&) {  // the fit is kept, without its error
     }
     ComparisonRow row = comparison_row(entry.name, result, measured, interrupted || !measured);
     if (events.finished) events.finished(row, result);
     return row;
   } catch (const FileError&) {
-    throw;  // of events.finished: a result that cannot be written is not the method's failure
+    throw;  // from events.finished: a failure to write a result is not a failure of the method
   } catch (const Interrupted& stopped) {
     ComparisonRow row = failed_row(entry, named, stopped.what());
     row.interrupted = control.interrupted();

@@ -6,11 +6,11 @@
 
 namespace matapprox::report {
 
-// One row of a comparison: also of a sweep over several budgets.
+// One row of a comparison; also used for a sweep over several budgets.
 
 constexpr const char* kSymmetricSvd = "truncated_svd_symmetric";
 
-/// The registered method behind a row's name, and the options that the name stands for.
+/// The registered method of a row's name, with the options that the name implies.
 struct ComparisonEntry {
   std::string name;
   const Method* method = nullptr;
@@ -18,13 +18,13 @@ struct ComparisonEntry {
 };
 ComparisonEntry comparison_entry(const std::string& name);
 
-/// The options of a run: seed and size as `options` and `budget` say, then the caller's settings.
+/// Options of a run: seed and size from `options` and `budget`, then the caller's settings.
 NamedOptions entry_options(const ComparisonEntry& entry,
                            const StorageBudget& budget,
                            const ComparisonOptions& options);
 
-/// Runs and measures. A method that throws an Error or runs out of memory is a row with the reason;
-/// a FileError passes.
+/// Runs and measures a method. One that throws an Error or runs out of memory is a row with the
+/// reason; a FileError is passed on.
 ComparisonRow run_entry(const LinearOperator& A,
                         const ComparisonEntry& entry,
                         const NamedOptions& named,

@@ -84,7 +84,7 @@ std::string storage_caption(const ComparisonContents& contents) {
   return text;
 }
 
-/// Methods whose error rises with storage somewhere; empty if there are none.
+/// Note on methods whose error rises with storage somewhere; empty if there are none.
 std::string risen_note(const StorageSweep& sweep) {
   std::map<std::string, const SweepPoint*> best;
   std::map<std::string, std::string> risen;
@@ -93,7 +93,7 @@ std::string risen_note(const StorageSweep& sweep) {
     return a.bytes < b.bytes;
   });
   for (const SweepPoint& point : points) {
-    if (point.cut_short) continue;  // it was time that it lacked
+    if (point.cut_short) continue;  // its error is due to a lack of time
     const SweepPoint*& least = best[point.method];
     if (least != nullptr && point.relative_error > 1.05 * least->relative_error &&
         point.relative_error > kErrorFloor) {

@@ -14,25 +14,25 @@ struct ImageScales {
   ColorScale residual;
 };
 
-/// Everything that the page of a comparison is made from.
+/// Everything from which the page of a comparison is made.
 struct ComparisonContents {
   const Comparison& comparison;
   const FitRecords& records;
-  const Matrix& image;  ///< of A
+  const Matrix& image;  ///< image of A
   const ImageScales& scales;
   const Spectrum& spectrum;
   const StorageSweep& sweep;
   const ReportOptions& options;
 };
 
-/// Residuals that are larger than A itself do not set the scale of the others.
+/// Color scales of the images. Residuals larger than A itself do not set the scale of the others.
 ImageScales image_scales(const Comparison& comparison,
                          const FitRecords& records,
                          const Matrix& image);
 
 Page comparison_page(const ComparisonContents& contents);
 
-/// The table of results: what comparison_table prints; and its notes.
+/// The table of results, as comparison_table prints it, and its notes.
 Html results_table(const Comparison& comparison);
 Html results_notes(const Comparison& comparison);
 

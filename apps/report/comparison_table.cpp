@@ -38,7 +38,7 @@ std::string shown_method(const ComparisonRow& row) {
   return row.method == "truncated_svd_symmetric" ? "truncated_svd" : row.method;
 }
 
-/// The form as one short word; the as_is row has a whole description instead, shown above the
+/// The form as one short word. The as_is row has a full description, which is shown above the
 /// table.
 std::string shown_form(const ComparisonRow& row) {
   if (row.method == "as_is") return row.form.substr(0, row.form.find_first_of(", "));

@@ -9,7 +9,7 @@ namespace matapprox::report {
 
 namespace {
 
-/// Whether a spreadsheet would compute the cell.
+/// True if a spreadsheet would evaluate the cell.
 bool is_formula(const std::string& text) {
   if (text.empty() || std::string_view("=+-@").find(text.front()) == std::string_view::npos) {
     return false;

@@ -20,7 +20,8 @@ bool by_target(const Comparison& comparison) { return comparison.basis.rfind("le
 
 double error_of(const ComparisonRow& row) { return *row.measurement->relative_error; }
 
-/// Rows with an error, the best first. By target error: those that reached it, least storage first.
+/// Rows with an error, the best first. With a target error, the rows that reached it, least storage
+/// first.
 Rows ranked_rows(const Comparison& comparison) {
   Rows rows;
   for (const ComparisonRow& row : comparison.rows) {
@@ -47,7 +48,7 @@ std::string times_text(double ratio) {
   return fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0);
 }
 
-/// "1.4 times less than the next, CUR (0.068)."
+/// "The next, CUR (0.068), has 1.4 times that."
 std::string lead(double best, double next, const std::string& who, const std::string& figure) {
   if (best == 0 || next / best < 1.05) return fmt::format("{} ({}) is close behind.", who, figure);
   return fmt::format("The next, {} ({}), has {} times that.", who, figure, times_text(next / best));
@@ -93,7 +94,7 @@ std::string headline(const Comparison& comparison, const Rows& rows) {
                                : headline_by_error(comparison, rows);
 }
 
-/// The matrix as it is given, if that takes fewer bytes than the winner.
+/// Adds the matrix as it is given, if that takes fewer bytes than the winner.
 void add_as_is(const Comparison& comparison, const Rows& rows, std::vector<std::string>& findings) {
   const auto as_is = std::find_if(comparison.rows.begin(),
                                   comparison.rows.end(),

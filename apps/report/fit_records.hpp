@@ -8,15 +8,15 @@
 
 namespace matapprox::report {
 
-/// What a report shows of a fit besides its row.
+/// Data of a fit that a report shows besides its row.
 struct FitRecord {
   std::string method;
   Matrix cells;     ///< image of the approximation
-  Matrix residual;  ///< image of A less the approximation
+  Matrix residual;  ///< image of A minus the approximation
   std::vector<HistoryPoint> history;
 };
 
-/// Collects the records of a comparison while it runs, so that no approximation has to be kept.
+/// Collects the records of a comparison while it runs, so that no approximation has to be stored.
 class FitRecords {
  public:
   FitRecords(const LinearOperator& A, bool is_image)
@@ -27,7 +27,7 @@ class FitRecords {
   const std::vector<FitRecord>& all() const { return records_; }
   const FitRecord* find(const std::string& method) const;
   const ImagePlan& plan() const { return plan_; }
-  /// Those of the truncated SVD of the most rank that ran; empty without one.
+  /// Singular values of the truncated SVD of the largest rank that ran; empty without one.
   const Vector& singular_values() const { return singular_values_; }
 
  private:

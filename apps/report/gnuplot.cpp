@@ -34,11 +34,11 @@ constexpr const char* kMissing =
     "reports and plots are drawn by gnuplot, which is not installed (Debian: apt-get install "
     "gnuplot-nox)";
 
-/// The process group of the gnuplot that runs; 0 if none does.
+/// Process group of the running gnuplot; 0 if none runs.
 std::atomic<pid_t> running_gnuplot{0};
 
-/// What the child is given: our files as its standard streams, and a process group of its own, so
-/// that it is ended by us, with all that it may have started.
+/// Settings of the child process: our files as its standard streams, and its own process group, so
+/// that it can be killed together with the processes that it has started.
 class Spawning {
  public:
   Spawning() {
@@ -66,8 +66,8 @@ class Spawning {
   posix_spawnattr_t attributes_{};
 };
 
-/// Waits for the child. When the time is over or the stop scope says so, it is killed. Returns its
-/// wait status; nothing where the time was over.
+/// Waits for the child and returns its wait status; nullopt if its time was over. It is killed when
+/// its time is over or the stop scope requests a stop.
 std::optional<int> wait_for(pid_t pid, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
@@ -89,7 +89,7 @@ std::optional<int> wait_for(pid_t pid, double seconds) {
   return std::nullopt;
 }
 
-/// Registers the child process that kill_gnuplot ends, for the lifetime of this object.
+/// Registers the child process for kill_gnuplot, for the lifetime of this object.
 class RunningGnuplot {
  public:
   explicit RunningGnuplot(pid_t pid) { running_gnuplot = pid; }
@@ -98,7 +98,7 @@ class RunningGnuplot {
   RunningGnuplot& operator=(const RunningGnuplot&) = delete;
 };
 
-/// The first lines of what gnuplot said.
+/// The first lines of gnuplot's error output.
 std::string complaint(const std::string& text) {
   std::string line;
   for (const char c : text.substr(0, 600)) {
@@ -161,7 +161,7 @@ void run_gnuplot(const std::string& script, double max_seconds) {
   spawning.redirect(STDIN_FILENO, folder.file("script"), O_RDONLY);
   spawning.redirect(STDOUT_FILENO, "/dev/null", O_WRONLY);
   spawning.redirect(STDERR_FILENO, folder.file("errors"), O_WRONLY | O_CREAT);
-  // --default-settings: no start-up files of the user change how a report looks.
+  // --default-settings: the user's start-up files must not change the appearance of a report.
   std::array<std::string, 2> words{"gnuplot", "--default-settings"};
   std::array<char*, 3> argv{words[0].data(), words[1].data(), nullptr};
   pid_t pid = -1;

@@ -7,21 +7,22 @@ namespace matapprox::report {
 
 // Charts are drawn by gnuplot: packaged in every distribution (Debian: gnuplot-nox), stable for
 // decades, SVG and PNG (cairo) from one description, and no Python or display needed. It runs as a
-// child process that reads a script; there is no shell in between.
+// child process that reads a script, without a shell in between.
 
-/// Throws NotAvailable, naming the package, unless gnuplot is there and has the terminals for SVG
-/// and PNG. Call before any long work.
+/// Throws NotAvailable, naming the package, unless gnuplot is installed with the terminals for SVG
+/// and PNG. Must be called before any long work.
 void require_gnuplot();
 
-/// Runs a script. Throws NotAvailable as above, and NumericalError with gnuplot's words if it
-/// refuses the script. A gnuplot that takes longer than max_seconds is killed: NotAvailable. So is
-/// one that runs when the stop scope (core/stop_scope.hpp) says so: Interrupted.
+/// Runs a script. Throws NotAvailable as above, and NumericalError with gnuplot's message if it
+/// refuses the script. A gnuplot that takes longer than max_seconds is killed: NotAvailable. One
+/// that runs when the stop scope (core/stop_scope.hpp) requests a stop is killed too: Interrupted.
 void run_gnuplot(const std::string& script, double max_seconds = 120);
 
-/// Kills the gnuplot that runs, if one does. Safe in a signal handler.
+/// Kills the running gnuplot, if there is one. Safe in a signal handler.
 void kill_gnuplot() noexcept;
 
-/// Text as gnuplot reads it literally: in single quotes, control characters and line ends visible.
+/// Quotes text so that gnuplot reads it literally: in single quotes, control characters and line
+/// ends visible.
 std::string gnuplot_quoted(std::string_view text);
 
 /// A folder for files that gnuplot reads or writes, removed with everything in it.

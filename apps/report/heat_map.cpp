@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kLargestWhole = 64e6;  // entries
 
-using Stop = unsigned;  // 0xRRGGBB, equally far from each other
+using Stop = unsigned;  // 0xRRGGBB; the stops of a map are equally spaced
 // ColorBrewer RdBu (reversed) and PRGn: neutral in the middle, safe for color-blind readers.
 constexpr std::array<Stop, 11> kBlueRed{0x053061,
                                         0x2166ac,
@@ -42,7 +42,7 @@ constexpr std::array<Stop, 11> kPurpleGreen{0x40004b,
                                             0x5aae61,
                                             0x1b7837,
                                             0x00441b};
-// ColorBrewer YlGnBu, from white on.
+// ColorBrewer YlGnBu, starting at white.
 constexpr std::array<Stop, 9> kWhiteBlue{
     0xffffff, 0xedf8b1, 0xc7e9b4, 0x7fcdbb, 0x41b6c4, 0x1d91c0, 0x225ea8, 0x253494, 0x081d58};
 constexpr std::array<unsigned char, 3> kMarkColor{0x8a, 0x8f, 0x98};
@@ -103,7 +103,7 @@ Matrix sampled_cells(const LinearOperator& A, const ImagePlan& plan) {
   return columns(rows, Eigen::all);
 }
 
-/// Block sums of some columns of A are added to `cells`.
+/// Adds the block sums of some columns of A to `cells`.
 void add_panel(const Matrix& panel, Index first, bool absolute, Index block, Matrix& cells) {
   for (Index j = 0; j < panel.cols(); ++j) {
     for (Index i = 0; i < panel.rows(); ++i) {
@@ -113,7 +113,7 @@ void add_panel(const Matrix& panel, Index first, bool absolute, Index block, Mat
   }
 }
 
-/// Entries of a block at the lower and right border, where it may be cut off.
+/// Entries along one side of a block, which may be cut off at the lower and right border.
 double entries_in(Index cell, Index block, Index size) {
   return static_cast<double>(std::min(block, size - cell * block));
 }
@@ -145,7 +145,7 @@ std::string palette_script(ColorMap map) {
   return fmt::format("set palette defined ({})\n", text);
 }
 
-/// Reorders the values.
+/// Quantile of the values, which are reordered.
 double quantile(std::vector<double>& values, double share) {
   const auto at =
       values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -153,7 +153,7 @@ double quantile(std::vector<double>& values, double share) {
   return *at;
 }
 
-/// As gnuplot reads it: the rows of the image, one after the other.
+/// The bytes that gnuplot reads: the rows of the image, one after another.
 std::string row_bytes(const Matrix& cells) {
   std::string bytes(static_cast<std::size_t>(cells.size()) * sizeof(double), '\0');
   const Matrix transposed = cells.transpose();
@@ -240,7 +240,7 @@ std::vector<std::pair<double, std::string>> scale_marks(const ColorScale& scale)
   std::vector<std::pair<double, std::string>> marks;
   for (const double position : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     const double value = scale_value(scale, position);
-    // Labels in powers of ten are long: then the ends and the middle alone.
+    // Labels in powers of ten are long, so the quarters are left out then.
     const bool is_quarter = position == 0.25 || position == 0.75;
     if (is_quarter && three_digits(std::abs(value)).size() > 8) continue;
     marks.emplace_back(position, value < 0 ? "−" + three_digits(-value) : three_digits(value));
@@ -322,7 +322,7 @@ namespace {
 
 /// Columns x, y, text, color for gnuplot's `with labels`, the text in double quotes.
 std::string label_lines(const SheetImage& image) {
-  constexpr double kDark = 0.6;  // of the way to the end of the scale
+  constexpr double kDark = 0.6;  // fraction of the distance to the end of the scale
   std::string lines;
   for (std::size_t k = 0; k < image.labels.size(); ++k) {
     std::string text = image.labels[k];
@@ -341,7 +341,7 @@ std::string label_lines(const SheetImage& image) {
   return lines;
 }
 
-/// What draws one image of a contact sheet.
+/// Script that draws one image of a contact sheet.
 std::string sheet_image_script(const ScratchFolder& folder,
                                const std::string& name,
                                const SheetImage& image) {
@@ -383,8 +383,8 @@ std::pair<int, int> sheet_image_size(const SheetImage& image) {
 
 HeatMapFiles image_sheet_files(const std::vector<std::vector<SheetImage>>& rows,
                                const std::string& title) {
-  constexpr int kTop = 64;   // of the contact sheet's title and the images' titles
-  constexpr int kLeft = 30;  // of the titles of rows
+  constexpr int kTop = 64;   // for the contact sheet's title and the images' titles
+  constexpr int kLeft = 30;  // for the titles of rows
   constexpr int kGap = 12;
   const ScratchFolder folder;
   const auto [image_width, image_height] = sheet_image_size(rows.front().front());

@@ -47,7 +47,7 @@ void add_measurement(Json& json, const Measurement& measured) {
   json["certificate"] = certificate_or_null(measured.certificate);
 }
 
-/// The same with the bytes of texts and keys that are not UTF-8 escaped.
+/// The same document with the bytes of texts and keys that are not UTF-8 escaped.
 Json with_legal_texts(const Json& json) {
   if (json.is_string()) return legal_utf8(json.get_ref<const std::string&>());
   Json result = json;
@@ -67,7 +67,7 @@ Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : 
 std::string to_text(const Json& json) {
   try {
     return json.dump(2) + "\n";
-  } catch (const Json::type_error&) {  // names of files may be any bytes
+  } catch (const Json::type_error&) {  // file names may contain any bytes
     return with_legal_texts(json).dump(2) + "\n";
   }
 }

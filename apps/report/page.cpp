@@ -11,7 +11,7 @@ namespace {
 
 constexpr Index kCrispPixels = 128;
 
-/// U+0080..U+009F.
+/// True for the control characters U+0080..U+009F.
 bool is_c1_control(std::string_view text, std::size_t at) {
   return text[at] == '\xC2' && static_cast<unsigned char>(text[at + 1]) < 0xA0;
 }
@@ -80,7 +80,7 @@ std::string image_markup(const ImageItem& item) {
       "<figure class=\"image\"><img{} src=\"data:image/png;base64,{}\" width=\"{}\" "
       "height=\"{}\" "
       "alt=\"{}\"><figcaption>{}</figcaption></figure>\n",
-      // Shown larger than it is, an entry should stay a square; shown smaller, none should vanish.
+      // An entry that is shown enlarged should stay a square; shown reduced, none should vanish.
       std::max(item.width, item.height) <= kCrispPixels ? " class=\"crisp\"" : "",
       base64(item.png),
       item.width,
@@ -89,7 +89,7 @@ std::string image_markup(const ImageItem& item) {
       escape_html(item.label));
 }
 
-/// gnuplot's <svg ...> as one image to screen readers.
+/// gnuplot's <svg ...> as one labeled image for screen readers.
 std::string labeled_svg(const std::string& svg, const char* form, std::string_view message) {
   return fmt::format("<div class=\"{}\"><svg role=\"img\" aria-label=\"{}\"{}</div>\n",
                      form,

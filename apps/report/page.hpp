@@ -11,11 +11,11 @@
 
 namespace matapprox::report {
 
-// One self-contained HTML page: no script, no file beside it, nothing from the network. Every
-// function here takes text and escapes it; only page_html and these functions make markup.
+// One self-contained HTML page: no script, no other file, nothing from the network. Every function
+// here takes text and escapes it; only page_html and these functions produce markup.
 
-/// Text in which nothing has a meaning in HTML, attributes included. Bytes that are not UTF-8 and
-/// control characters become U+FFFD.
+/// Escapes text so that nothing in it has a meaning in HTML, attributes included. Bytes that are
+/// not UTF-8 and control characters become U+FFFD.
 std::string escape_html(std::string_view text);
 
 /// Base64 of bytes, for data: addresses.
@@ -30,9 +30,9 @@ Html paragraph(std::string_view text);
 Html note(std::string_view text);  ///< a paragraph in small print
 Html bullet_list(const std::vector<std::string>& items);
 Html fact_list(const std::vector<std::pair<std::string, std::string>>& facts);
-/// A command line or other text that is to be copied.
+/// A command line or other text to be copied.
 Html code_block(std::string_view text);
-/// Behind a line that opens it.
+/// Blocks that are hidden until their summary is opened.
 Html details(std::string_view summary, const std::vector<Html>& blocks);
 
 struct TableCell {
@@ -40,27 +40,27 @@ struct TableCell {
   TableCell(std::string words) : text(std::move(words)) {}
   TableCell(const char* words) : text(words) {}
   std::string text;
-  int style = -1;           ///< >= 0: the mark of that style of the palette in front
+  int style = -1;           ///< >= 0: preceded by the mark of that style of the palette
   bool emphasized = false;  ///< the best of its column
-  bool is_long = false;     ///< words that may take several lines
+  bool is_long = false;     ///< text that may take several lines
 };
 struct TableColumn {
   std::string title;
   bool numeric = false;
 };
-/// The first cell of a row is its head.
+/// The first cell of a row is its header.
 struct Table {
   std::string caption;
   std::vector<TableColumn> columns;
   std::vector<std::vector<TableCell>> rows;
 };
-/// A table that scrolls sideways in a frame of its own, which the keyboard reaches.
+/// A table that scrolls sideways in its own frame, which the keyboard reaches.
 Html table(const Table& content);
 
-/// A chart with its caption. `message` is what it shows, in words, for who cannot see it.
+/// A chart with its caption. `message` describes the chart in words for readers who cannot see it.
 Html chart_figure(const DrawnChart& chart, std::string_view caption, std::string_view message);
 
-/// An image with a line below it. `alt`: what it shows, in words.
+/// An image with a line below it. `alt` describes the image in words.
 struct ImageItem {
   std::string png;
   std::string label;
@@ -68,7 +68,7 @@ struct ImageItem {
   Index width = 1;  ///< pixels
   Index height = 1;
 };
-/// Images that belong together, side by side under one head.
+/// Images that belong together, side by side under one heading.
 struct ImageGroup {
   std::string title;
   int style = -1;
@@ -76,7 +76,7 @@ struct ImageGroup {
   std::vector<ImageItem> images;
 };
 Html image_gallery(const std::vector<ImageGroup>& groups);
-/// The color bar of a scale: its ends and middle in numbers.
+/// The color bar of a scale, with its ends and middle in numbers.
 Html color_bar(const ColorScale& scale, std::string_view label);
 
 struct Section {

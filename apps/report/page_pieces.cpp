@@ -13,7 +13,7 @@
 namespace matapprox::report {
 namespace {
 
-/// Scales that are not linear say so.
+/// Note on scales that are not linear.
 std::string soft_text(const ColorScale& matrix, const ColorScale& residual) {
   std::vector<std::string> parts;
   if (matrix.soft > 0) parts.push_back(three_digits(matrix.soft) + " for the matrices");

@@ -10,7 +10,7 @@
 
 namespace matapprox::report {
 
-// What the pages of `compare`, `best` and `solve` have in common.
+// Parts shared by the pages of `compare`, `best` and `solve`.
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
@@ -20,28 +20,27 @@ std::string file_name(const std::string& path);
 std::string time_of_page();
 std::string footer_of_page();
 
-/// Size, nonzeros, symmetry, norm and what the operator says of itself.
+/// Size, nonzeros, symmetry, norm and the operator's description of itself.
 Facts matrix_facts(const MatrixFacts& facts, const std::string& description);
 
-/// Cells as an image of one pixel each.
+/// Cells as an image with one pixel per cell.
 ImageItem heat_map_item(const Matrix& cells,
                         const ColorScale& scale,
                         const std::string& label,
                         const std::string& alt);
 /// "Heat map", or "Gray image".
 std::string kind_of_image(const ImagePlan& plan);
-/// What the cells of a matrix and of its residuals are, and how colors follow values; the scales
-/// of both.
+/// Describes the cells of a matrix and of its residuals, and the color scales of both.
 std::string scale_caption(const ImagePlan& plan,
                           const Matrix& image,
                           const ColorScale& matrix,
                           const ColorScale& residual);
 
-/// The command, and with what it ran.
+/// The command and the settings of its run.
 struct Repetition {
-  std::string command;  ///< what was typed; may be empty
-  std::string path;     ///< of the matrix
-  std::string kind;     ///< what the file was read as; may be empty
+  std::string command;  ///< command line; may be empty
+  std::string path;     ///< path of the matrix
+  std::string kind;     ///< kind as which the file was read; may be empty
   std::uint64_t seed = 1;
   int threads = 1;
 };

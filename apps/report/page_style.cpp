@@ -131,7 +131,7 @@ a{color:inherit;text-decoration:none}
 }  // namespace
 
 std::string page_style() {
-  // Paper is white, whatever the screen was.
+  // Printed pages are white, whatever the color scheme of the screen.
   return fmt::format(
       ":root{{color-scheme:light dark;{}}}\n"
       "@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n{}",

@@ -10,9 +10,9 @@ namespace matapprox::report {
 // Okabe and Ito's set for color-blind readers, darkened for 3:1 contrast on white; every series
 // also has a mark of its own.
 
-/// A color of light pages and of dark ones.
+/// A color for light pages and for dark ones.
 struct Ink {
-  const char* variable;  ///< the CSS custom property that stands for it
+  const char* variable;  ///< its CSS custom property
   const char* light;     ///< "#rrggbb"
   const char* dark;
 };
@@ -42,10 +42,10 @@ constexpr std::array<Style, 8> kStyles{{
 }};
 constexpr int kOtherStyle = 7;
 
-/// The style of a method, or of a row such as truncated_svd_symmetric; kOtherStyle for a name that
-/// has none.
+/// Style of a method, or of a row such as truncated_svd_symmetric; kOtherStyle for a name that has
+/// none.
 int style_of(std::string_view method);
-/// The name as one says it: "truncated SVD, symmetric".
+/// Display name of a method: "truncated SVD, symmetric".
 std::string shown_name(std::string_view method);
 
 }  // namespace matapprox::report

@@ -11,7 +11,7 @@
 namespace matapprox::report {
 namespace {
 
-/// Size in the units of the drawing; text is `font` of them high.
+/// Size in the units of the drawing; `font` is the height of text in these units.
 struct Canvas {
   int width;
   int height;
@@ -24,7 +24,7 @@ constexpr Canvas kFile{860, 480, 14, 8, 8, true};
 constexpr Canvas kWide{960, 420, 14, 9, 8, false};
 constexpr Canvas kNarrow{390, 330, 13, 4, 6, false};
 
-/// Line and gap, so short that the samples of a legend show them.
+/// Line and gap, short enough to be visible in the samples of a legend.
 constexpr const char* kShortDashes = "(4,3)";
 
 std::vector<double> shown_values(const Chart& chart, bool of_x) {
@@ -42,7 +42,8 @@ std::vector<double> shown_values(const Chart& chart, bool of_x) {
   return values;
 }
 
-/// Names of rows lean, one under each tick; they need twice their height from one to the next.
+/// True if names of rows fit: they are slanted, one under each tick, and need twice their height
+/// each.
 bool has_room_for_names(const ChartAxis& axis, const Canvas& canvas) {
   return !axis.names.empty() &&
          static_cast<int>(axis.names.size()) * 2 * canvas.font <= canvas.width;
@@ -86,7 +87,7 @@ std::string axis_script(char letter,
       lean ? "rotate by 40 right " : "");
 }
 
-/// Room left of the frame in characters: gnuplot's own guess is half again as much.
+/// Left margin in characters; gnuplot's own estimate is half again as large.
 double left_margin(const std::vector<Tick>& marks) {
   std::size_t longest = 0;
   for (const Tick& tick : marks) {
@@ -160,7 +161,7 @@ std::string legend_script() {
       kText.light);
 }
 
-/// Everything but the terminal and the output.
+/// The script without terminal and output.
 std::string body_script(const Chart& chart, const Canvas& canvas) {
   const auto x_range =
       chart.x.range.value_or(padded_range(shown_values(chart, true), chart.x.scale));
@@ -189,11 +190,11 @@ std::string body_script(const Chart& chart, const Canvas& canvas) {
     script += data_block(chart, chart.series[i], i);
     plots += (plots.empty() ? "plot " : ", ") + series_script(chart.series[i], i);
   }
-  // Without any data the frame alone.
+  // Without any data, only the frame is drawn.
   return script + (plots.empty() ? "plot NaN notitle" : plots) + "\nunset output\n";
 }
 
-/// Without `enhanced`, names with _ and ^ are what they are.
+/// Without `enhanced`, _ and ^ in names are printed literally.
 std::string svg_terminal(const Canvas& canvas, const std::string& name, bool on_white) {
   return fmt::format(
       "set encoding utf8\n"
@@ -231,23 +232,23 @@ void use_variable(std::string& svg, const Ink& ink) {
   replace_all(svg, tight, variable);
 }
 
-/// From a file of gnuplot to a part of a page: no prolog, colors by variable, ids of its own.
+/// Turns an SVG file of gnuplot into a part of a page: no prolog, colors by variable, unique ids.
 std::string page_part(std::string svg, const std::string& name) {
   svg.erase(0, svg.find("<svg"));
   svg = std::regex_replace(svg,
                            std::regex(R"(<title>[^<]*</title>\s*<desc>[^<]*</desc>\s*)"),
                            "",
                            std::regex_constants::format_first_only);
-  // In HTML the namespaces go without saying, and every address on a page is under suspicion.
+  // HTML does not need the namespaces, and a page that loads nothing should contain no addresses.
   svg = std::regex_replace(svg, std::regex(R"(\s+xmlns(:xlink)?="[^"]*")"), "");
   replace_all(svg, "xlink:href", "href");
   for (std::size_t at = svg.find("<filter"); at != std::string::npos; at = svg.find("<filter"))
-    svg.erase(at, svg.find("</filter>") + 9 - at);  // of text boxes, of which there are none
+    svg.erase(at, svg.find("</filter>") + 9 - at);  // for text boxes, which are not used
   svg = std::regex_replace(svg, std::regex(R"(\bid=(['"]))"), "id=$1" + name + "-");
   replace_all(svg, "href='#", "href='#" + name + "-");
   for (const Ink& ink : {kText, kAxis, kGrid, kFront, kNeutral}) use_variable(svg, ink);
   for (const Style& style : kStyles) use_variable(svg, style.ink);
-  replace_all(svg, "stroke-width='0.190'", "stroke-width='0.35'");  // of open marks
+  replace_all(svg, "stroke-width='0.190'", "stroke-width='0.35'");  // for open marks
   replace_all(svg, "font-family=\"sans-serif\"", "");
   return svg;
 }
@@ -259,7 +260,7 @@ const char* legend_mark(const ChartSeries& series) {
   return "•";
 }
 
-/// Marks first, then the lines behind them.
+/// Marks first, then the lines without marks.
 std::vector<LegendEntry> legend_of(const Chart& chart) {
   std::vector<LegendEntry> entries;
   for (const bool lines : {false, true}) {

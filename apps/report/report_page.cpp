@@ -94,13 +94,13 @@ Report ComparisonReport::make(const Comparison& comparison,
                               const RunControl& control,
                               const ComparisonEvents& events) const {
   const Contents& own = *contents_;
-  // The fits of the sweep are not those that the caller keeps.
+  // The fits of the sweep are not passed to the caller's `finished`.
   const ComparisonEvents started_only{events.started, nullptr};
   const report::StorageSweep sweep = report::sweep_storage(
       own.A, comparison, own.options, own.report.sweep_seconds, control, started_only);
   const report::Spectrum spectrum =
       report::spectrum_of(own.A, own.records.singular_values(), own.report.sweep_seconds, control);
-  // A request to stop that came before has ended the fits; what there is is drawn.
+  // An earlier request to stop has ended the fits; the existing results are drawn.
   RunControl drawing;
   if (!control.interrupted()) drawing.stop = control.stop;
   const StopScope scope(drawing, "report");

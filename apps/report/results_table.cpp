@@ -28,7 +28,7 @@ bool has_certificates(const Comparison& comparison) {
   });
 }
 
-/// The bound in the norm that was asked for, with its confidence.
+/// The bound in the requested norm, with its confidence.
 std::string certificate_cell(const ComparisonRow& row) {
   if (!row.measurement || !row.measurement->certificate) return "–";
   const Certificate& certificate = *row.measurement->certificate;

@@ -12,9 +12,9 @@ namespace matapprox::report {
 namespace {
 
 constexpr double kSmallestResidual = 1e-16;
-/// More right-hand sides than styles are drawn in one ink without names.
+/// Largest number of right-hand sides with a style and a name each; more are drawn in one color.
 constexpr std::size_t kNamedColumns = 7;
-/// Longer lines have no marks, which would cover each other.
+/// Most points of a line with marks; on longer lines the marks would cover each other.
 constexpr std::size_t kMarkedPoints = 40;
 
 std::string solver_and_end(const SolveResult& result) {

@@ -11,26 +11,26 @@
 
 namespace matapprox::report {
 
-/// What was solved, and what came of it.
+/// The problem that was solved, and its solutions.
 struct SolutionContents {
-  std::string path;            ///< of the matrix
-  std::string matrix;          ///< a few words on it
-  std::string right_side;      ///< its path
-  std::string preconditioner;  ///< a few words on it; "none"
+  std::string path;            ///< path of the matrix
+  std::string matrix;          ///< short description of the matrix
+  std::string right_side;      ///< path of the right-hand sides
+  std::string preconditioner;  ///< short description; "none"
   double tolerance = 0;
   double shift = 0;
   std::vector<SolveResult> columns;  ///< one result for each right-hand side
-  std::string command;               ///< what was typed
+  std::string command;               ///< command line
 };
 
-/// Residuals against iterations, a line for each right-hand side, the tolerance dashed. Residuals
+/// Residuals against iterations, one line per right-hand side, the tolerance dashed. Residuals
 /// below 1e-16 are drawn there.
 Chart residual_chart(const SolutionContents& contents);
 
-/// The same with a table and how to repeat it.
+/// A page with that chart, a table and how to repeat it.
 Page solution_page(const SolutionContents& contents);
 
-/// The table of the terminal, one line for each right-hand side.
+/// The table of the terminal, one line per right-hand side.
 std::string solution_table(const SolutionContents& contents);
 
 Json to_json(const SolveResult& result);

@@ -16,12 +16,12 @@ constexpr Index kLargestDense = 2048;
 constexpr Index kLeading = 100;
 
 Spectrum leading_values(const LinearOperator& A, double max_seconds, const RunControl& control) {
-  RunControl own;
-  own.stop = control.stop;
-  own.max_seconds = max_seconds;
+  RunControl svd_control;
+  svd_control.stop = control.stop;
+  svd_control.max_seconds = max_seconds;
   try {
     const Approximation svd =
-        truncated_svd(A, {.rank = std::min(kLeading, std::min(A.rows(), A.cols()))}, own);
+        truncated_svd(A, {.rank = std::min(kLeading, std::min(A.rows(), A.cols()))}, svd_control);
     const Vector values = singular_values_of(svd);
     return {values,
             false,
@@ -39,7 +39,7 @@ Spectrum spectrum_of(const LinearOperator& A,
                      const RunControl& control) {
   const Index count = std::min(A.rows(), A.cols());
   const bool small = count <= kLargestDense && std::max(A.rows(), A.cols()) <= 16 * kLargestDense;
-  if (small && !control.should_stop()) {  // after Ctrl-C a page is made of what there is
+  if (small && !control.should_stop()) {  // after Ctrl-C a page is made of the existing results
     return {kernels::singular_values(A.columns_at(index_range(0, A.cols()))),
             true,
             fmt::format("all {}, by LAPACK", count)};

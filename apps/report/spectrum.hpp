@@ -11,11 +11,11 @@ namespace matapprox::report {
 struct Spectrum {
   Vector values;
   bool is_complete = false;
-  std::string how;  ///< "all 306, by LAPACK"; or why there are none
+  std::string how;  ///< source, "all 306, by LAPACK"; or the reason why there are none
 };
 
-/// All min(m, n) of them, by LAPACK, up to 2048; above, those that a truncated SVD has found
-/// already (`known`), else the leading 100 by truncated_svd within max_seconds.
+/// All min(m, n) singular values, by LAPACK, up to 2048; above, those that a truncated SVD has
+/// already found (`known`), else the leading 100 by truncated_svd within max_seconds.
 Spectrum spectrum_of(const LinearOperator& A,
                      const Vector& known,
                      double max_seconds,

@@ -6,7 +6,7 @@
 namespace matapprox::report {
 namespace {
 
-/// Smaller leaves would be all border, in pixels.
+/// Smaller leaves, in pixels, would consist of borders only.
 constexpr Index kMinBordered = 5;
 
 template <class T>
@@ -17,7 +17,7 @@ const T* factor_of(const FactorProduct& B) {
   return nullptr;
 }
 
-/// Rows or columns as pixels: a whole number for each, or several of them in one.
+/// Rows or columns as pixels: a whole number of pixels each, or several of them in one pixel.
 class PixelAxis {
  public:
   PixelAxis(Index size, Index largest, Index side)
@@ -37,7 +37,7 @@ class PixelAxis {
 
 struct PixelRange {
   Index first = 0;
-  Index last = 0;  ///< the one behind
+  Index last = 0;  ///< one past the end
 };
 
 PixelRange range_on(const PixelAxis& axis, Index first, Index count) {
@@ -50,7 +50,7 @@ void draw(Partition& partition, const PixelRange& rows, const PixelRange& column
   const Index width = columns.last - columns.first;
   partition.bits.block(rows.first, columns.first, height, width).array() += bits;
   if (std::min(height, width) < kMinBordered) return;
-  // The far sides lie on the first pixels of the neighbors, whose borders they share.
+  // The far sides are drawn on the first pixels of the neighbors, which share these borders.
   const Index below = std::min(rows.last, partition.bits.rows() - 1);
   const Index right = std::min(columns.last, partition.bits.cols() - 1);
   for (const Index i : {rows.first, below})
@@ -161,7 +161,7 @@ Matrix ordered_cells(const LinearOperator& A, const Permutation& P, const ImageP
   Matrix image = Matrix::Zero(cells, cells);
   const bool sampled = plan.cells == Cells::kSampled;
   const bool absolute = plan.cells == Cells::kAbsoluteMeans;
-  // A block of columns at a time, or the middle one of it.
+  // One block of columns at a time, or its middle column.
   for (Index j = 0; j < cells; ++j) {
     const Index first = sampled ? std::min(j * plan.block + plan.block / 2, n - 1) : j * plan.block;
     const Index count = sampled ? 1 : std::min(plan.block, n - first);

@@ -17,7 +17,7 @@
 namespace matapprox::report {
 namespace {
 
-/// Packed values are no whole numbers: they count by their bytes, 8 for each.
+/// Packed values are not whole numbers: they count by their bytes, 8 for each number.
 Index counted_numbers(const ComparisonRow& row) {
   return row.storage_precision == "packed" ? (row.storage->bytes + 7) / 8 : row.storage->numbers;
 }
@@ -61,8 +61,8 @@ void add_point(const ComparisonRow& row, std::vector<SweepPoint>& points) {
 
 bool is_iterative(const ComparisonEntry& entry) { return entry.method->has_option("factors"); }
 
-/// What Chord stores by itself and how much of that is one factor; 0 where its size is fixed by the
-/// caller or factors differ.
+/// Storage of Chord without a budget, and the part of one factor; 0 if the caller sets its size or
+/// if factors differ.
 struct ChordSize {
   double whole = 0;
   double factor = 0;
@@ -81,7 +81,7 @@ ChordSize chord_size(Index order, const ComparisonOptions& options) try {
       chord.pattern == ChordFitPattern::kMixedRadix || chord.pattern == ChordFitPattern::kAuto;
   const bool may_permute = chord.order != ChordOrder::kDefault &&
                            chord.order != ChordOrder::kNatural && chord.order != ChordOrder::kShift;
-  if (may_permute) return {};  // a permutation is no multiple of a factor
+  if (may_permute) return {};  // a permutation is not a multiple of a factor
   if (chord.offsets.empty() && has_wide_factors) return {};  // the budget decides their width
   const ChordPattern pattern = chord_pattern(order, chord);
   for (Index m = 1; m < pattern.factors(); ++m) {
@@ -90,10 +90,10 @@ ChordSize chord_size(Index order, const ComparisonOptions& options) try {
   return {static_cast<double>(pattern.stored_numbers()),
           static_cast<double>(order) * static_cast<double>(pattern.links(0))};
 } catch (const InvalidArgument&) {
-  return {};  // the fit itself will say what is wrong with the pattern
+  return {};  // the fit itself will report the error in the pattern
 }
 
-/// Of the time, kept for the iterative methods.
+/// Share of the time that is reserved for the iterative methods.
 constexpr double kIterativeShare = 0.4;
 
 /// One fit to be made.
@@ -146,7 +146,8 @@ class Sweeper {
   }
 
  private:
-  /// The closed methods first: they take little, and what is left goes to the iterative ones.
+  /// Closed-form methods come first: they take little time, and the rest goes to the iterative
+  /// ones.
   std::vector<SweepTask> plan() {
     std::vector<SweepTask> tasks;
     std::vector<SweepTask> later;
@@ -208,7 +209,7 @@ class Sweeper {
   RunControl control_;
   const ComparisonEvents& events_;
   StorageSweep sweep_;
-  /// Reason, method, shares.
+  /// Shares by reason and method.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> absences_;
 };
 

@@ -8,30 +8,33 @@
 
 namespace matapprox::report {
 
-/// One fit of a sweep: what it stores and how far it is from A.
+/// One fit of a sweep: its storage and its error.
 struct SweepPoint {
   std::string method;
   Index bytes = 0;
   double relative_error = 0;
   bool is_exact = true;
-  bool cut_short = false;  ///< stopped by time or by the caller: more time would bring it nearer
+  bool cut_short = false;  ///< stopped by a time limit or the caller: more time would reduce the
+                           ///< error
 };
 
 struct StorageSweep {
-  /// The storage that the shares refer to; packed values count as their bytes / 8.
+  /// Storage that the shares refer to; packed values count as their bytes / 8.
   double base_numbers = 0;
-  std::vector<double> shares;         ///< of base_numbers, ascending: what was asked for
-  std::vector<SweepPoint> points;     ///< those of the comparison included
-  std::vector<std::string> absences;  ///< why a method is not at a share, one sentence each
+  std::vector<double> shares;         ///< requested shares of base_numbers, ascending
+  std::vector<SweepPoint> points;     ///< including those of the comparison
+  std::vector<std::string> absences;  ///< reasons why a method is missing at a share, one sentence
+                                      ///< each
   double seconds = 0;
-  bool has_fewer_factors = false;  ///< Chord below its pattern's own size
+  bool has_fewer_factors = false;  ///< Chord ran below its pattern's own size
 };
 
-/// The methods of a comparison at an eighth, a quarter, half and twice its storage, as far as that
-/// is below the full matrix. All fits together take about max_seconds (the iterative ones, which
-/// come last, share what is left; one measurement may pass it): what does not fit is an absence.
-/// max_seconds 0: the comparison's own points only. Storage of a comparison by rank or target
-/// error: the largest among its rows. Chord below its pattern's own size gets fewer factors.
+/// Runs the methods of a comparison at an eighth, a quarter, half and twice its storage, as far as
+/// that is below the full matrix. All fits together take about max_seconds (the iterative ones,
+/// which come last, share the remaining time; one measurement may exceed it); a fit for which no
+/// time is left is an absence. max_seconds 0: the comparison's own points only. The storage of a
+/// comparison by rank or target error is the largest among its rows. Chord below its pattern's own
+/// size gets fewer factors.
 StorageSweep sweep_storage(const LinearOperator& A,
                            const Comparison& comparison,
                            const ComparisonOptions& options,
@@ -39,10 +42,10 @@ StorageSweep sweep_storage(const LinearOperator& A,
                            const RunControl& control,
                            const ComparisonEvents& events);
 
-/// The points that no other beats in both bytes and error, by bytes.
+/// Points that no other point beats in both bytes and error, sorted by bytes.
 std::vector<SweepPoint> pareto_front(std::vector<SweepPoint> points);
 
-/// "1/8", "2": of the storage.
+/// Share of the storage as text: "1/8", "2".
 std::string share_name(double share);
 
 }  // namespace matapprox::report

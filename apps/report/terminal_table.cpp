@@ -9,7 +9,7 @@
 namespace matapprox::report {
 namespace {
 
-/// At most `bytes`, and so few that no UTF-8 sequence is cut.
+/// The largest length up to `bytes` that cuts no UTF-8 sequence.
 std::size_t whole_sequences(std::string_view text, std::size_t bytes) {
   if (bytes >= text.size()) return text.size();
   while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) --bytes;

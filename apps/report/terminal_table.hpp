@@ -8,22 +8,22 @@
 
 namespace matapprox::report {
 
-// Tables of the terminal, in at most so many columns of characters.
+// Tables of the terminal, of limited width in characters.
 constexpr std::size_t kTerminalWidth = 100;
 
 struct TerminalColumn {
   std::string_view title;
   std::size_t min_width = 0;
-  bool left = false;     ///< numbers are set to the right
-  bool may_cut = false;  ///< cut where a line would be too long; of one column at most
+  bool left = false;     ///< left-aligned; numbers are right-aligned
+  bool may_cut = false;  ///< may be cut if a line is too long; at most one column
 };
 
-/// The titles and the rows, with two blanks between columns, or one where two do not fit. Every row
-/// has a cell for each column; what is in it is made visible (core/visible_text.hpp).
+/// The titles and the rows, with two blanks between columns, or one if two do not fit. Every row
+/// has a cell for each column; cells are made visible (core/visible_text.hpp).
 std::string terminal_table(std::span<const TerminalColumn> columns,
                            std::vector<std::vector<std::string>> rows);
 
-/// A paragraph, made visible too, in lines of at most kTerminalWidth characters, the second and
+/// A paragraph, also made visible, in lines of at most kTerminalWidth characters, the second and
 /// later ones indented.
 std::string wrapped(const std::string& paragraph, std::size_t indent);
 

@@ -32,7 +32,7 @@ double round_step(double value) {
 std::vector<double> linear_ticks(std::pair<double, double> range, int wanted) {
   const double step = round_step((range.second - range.first) / std::max(wanted, 1));
   std::vector<double> values;
-  // Not more than twice those wanted, also where the range is narrower than rounding.
+  // At most twice the wanted number, even if the range is narrower than rounding.
   const auto most = static_cast<std::size_t>(2 * std::max(wanted, 1) + 2);
   for (double k = std::ceil(range.first / step - 1e-9);
        k * step <= range.second * (1 + 1e-12) && values.size() < most;
@@ -93,7 +93,7 @@ std::vector<Tick> ticks(std::pair<double, double> range, Scale scale, int wanted
   std::vector<Tick> result;
   for (const double value :
        scale == Scale::kLog ? log_ticks(range, wanted) : linear_ticks(range, wanted)) {
-    // Rounding on a linear scale; on a log scale every small value is what it is.
+    // On a linear scale a small value is the rounding error of 0; on a log scale it is not.
     const bool is_zero =
         scale == Scale::kLinear && std::abs(value) < 1e-12 * (range.second - range.first);
     result.push_back({is_zero ? 0 : value, tick_label(is_zero ? 0 : value)});

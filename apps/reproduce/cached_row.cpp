@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Ending of the checkpoint of a row that is not finished.
+// Ending of the checkpoint of an unfinished row.
 constexpr const char* kUnfinished = ".unfinished.h5";
 
 Json number_as_printed(const std::optional<double>& value) {
@@ -53,7 +53,7 @@ Termination termination_from(const std::string& text) {
                               : static_cast<Termination>(found - names.begin());
 }
 
-/// What a row depends on besides the code.
+/// Everything that a row depends on besides the code.
 Json made_with(const ReproducedRow& row, const ReproductionOptions& options) {
   Json json = {{"version", version()}, {"sha256", row.sha256}};
   for (const auto& [name, value] : options.chord()) json[name] = value;
@@ -179,7 +179,7 @@ void cache_row(ReproducedRow& row,
   record.error_frobenius = row.chord_error;
   record.relative_error = result.relative_error;
   record.fit_seconds = row.seconds;
-  // While the factors are being replaced there is no row that they could be taken for.
+  // The row is removed while its factors are replaced, so that they cannot be taken for its own.
   const std::string listed = cached_path(options, row.paper, ".json");
   std::error_code ignored;
   fs::remove(listed, ignored);
@@ -221,7 +221,7 @@ std::optional<SavedFit> take_checkpoint(const ReproducedRow& row,
     SavedFit saved =
         load_checkpoint(path, find_method("chord"), options.chord(), Precision::kDouble);
     refuse_other_matrix(path, saved, loaded);
-    // A damaged one is found here.
+    // A damaged checkpoint is detected here.
     saved.record.resume = saved.record.resume.with_own_numbers();
     return saved;
   } catch (const Error& error) {

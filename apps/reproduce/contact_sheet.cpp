@@ -11,7 +11,8 @@ namespace {
 
 constexpr Index kGap = 8;  // pixels of white between the panels
 
-/// What all but one in 200 of the residuals stay below: a few dots do not make all else white.
+/// The size that all but one in 200 of the residuals stay below, so that a few dots do not make all
+/// others white.
 double dark_level(const Matrix& a, const Matrix& b) {
   std::vector<double> sizes(a.reshaped().begin(), a.reshaped().end());
   sizes.insert(sizes.end(), b.reshaped().begin(), b.reshaped().end());

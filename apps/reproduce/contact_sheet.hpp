@@ -8,8 +8,8 @@ namespace matapprox::reproduction {
 
 constexpr Index kContactSheetPanels = 5;
 
-/// Writes one gray PNG: A, truncated SVD, Chord, then the two residuals' sizes |A - B| on one
-/// scale, white for 0 and black from the size on that one in 200 of both reach. Returns that size.
+/// Writes one gray PNG: A, truncated SVD, Chord, then the absolute residuals |A - B| of both on one
+/// scale, white for 0 and black from the size that one in 200 of them reaches. Returns that size.
 double write_contact_sheet(const std::string& path,
                            const LinearOperator& A,
                            const LinearOperator& tsvd,

@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, std::string>> page_facts(const Reproduction& 
           {"paper", "Khalitov, Yu, Cheng, Yang: Neural Networks 152 (2022) 160-168"}};
 }
 
-/// As in the tables that are printed; the first cell begins with the row's number in the charts.
+/// A printed table as HTML; the first cell begins with the row's number in the charts.
 report::Html html_table(const TextTable& text) {
   report::Table content;
   content.caption = text.caption;

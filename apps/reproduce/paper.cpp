@@ -68,7 +68,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-/// What a row is also known by; the stem of an image names the image, not its gradient.
+/// Names that select a row; the stem of an image names the image, not its gradient.
 std::vector<std::string> names_of(const PaperMatrix& matrix) {
   std::vector<std::string> names{matrix.name, matrix.file_name(), matrix.category};
   if (matrix.category != "gradient_image")

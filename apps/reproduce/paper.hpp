@@ -10,7 +10,7 @@
 
 namespace matapprox {
 
-/// Which part of the paper to make again. [KYCY22]
+/// The part of the paper to reproduce. [KYCY22]
 enum class PaperTable {
   kTable1,   ///< Table 1: 27 matrices
   kFigure4,  ///< Fig. 4 and supplement: 11 images, and their clipped Laplacians
@@ -23,17 +23,18 @@ struct EnumNames<PaperTable> {
 
 /// One matrix of the paper: a line of matrices/paper.csv, which is compiled into the library.
 struct PaperMatrix {
-  std::string name;          ///< as in Table 1, "Mexican Power"; an image's "apple (gradient)"
+  std::string name;          ///< name in Table 1, "Mexican Power"; for an image "apple (gradient)"
   std::string category;      ///< dense_graph network surface_mesh covariance image gradient_image
-  std::string file;          ///< below the folder that scripts/fetch-matrices fills
-  std::string upstream;      ///< below the folder of the public copy
+  std::string file;          ///< path below the folder that scripts/fetch-matrices fills
+  std::string upstream;      ///< path below the folder of the public copy
   Index n = 0;               ///< order
-  Index nonzeros = 0;        ///< entries that are not 0
-  double tsvd_error = 0;     ///< of TSVD at the paper's rank, computed from the file by LAPACK
-  std::string sha256;        ///< of the .mat or .png file
-  std::string mtx_sha256;    ///< of the same matrix as MatrixMarket text; empty for images
+  Index nonzeros = 0;        ///< number of nonzero entries
+  double tsvd_error = 0;     ///< error of TSVD at the paper's rank, computed from the file by
+                             ///< LAPACK
+  std::string sha256;        ///< SHA-256 of the .mat or .png file
+  std::string mtx_sha256;    ///< SHA-256 of the same matrix as MatrixMarket text; empty for images
   std::string printed_tsvd;  ///< the paper's error as printed, "8.54e+00"; empty if not known
-  std::string printed_sf;    ///< its sparse factorization's
+  std::string printed_sf;    ///< the same for its sparse factorization
 
   PaperTable table() const;
   std::optional<double> paper_tsvd() const;
@@ -44,12 +45,12 @@ struct PaperMatrix {
   std::string category_title() const;
 };
 
-/// All of them, in the paper's order; images before gradient images.
+/// All matrices in the paper's order; images before gradient images.
 std::span<const PaperMatrix> paper_matrices();
 
-/// Those of one table that `words` name: each a name, the name as a file name, the file's name
-/// without its ending, or a category, in any case; without words all of them. In the paper's order.
-/// Throws InvalidArgument, suggesting the nearest, for a word that names none.
+/// Matrices of one table that `words` select, in the paper's order. A word is a name, the name as a
+/// file name, the file's name without its ending, or a category, in any case; without words all are
+/// selected. Throws InvalidArgument, suggesting the nearest, for a word that names none.
 std::vector<PaperMatrix> select_matrices(PaperTable table, const std::vector<std::string>& words);
 
 /// r = ceil(M^2 / 2), M = ceil(log2 n): the rank of truncated SVD in the paper's comparison, or n

@@ -4,7 +4,7 @@
 
 namespace matapprox::reproduction {
 
-/// matrices/paper.csv as it was when the library was built.
+/// Contents of matrices/paper.csv at the time when the library was built.
 std::string_view paper_csv();
 
 }  // namespace matapprox::reproduction

@@ -15,7 +15,7 @@ constexpr const char* kUnknown = "-";
 
 std::string number(Index value) { return fmt::format("{}", value); }
 
-/// As the table prints its errors: Table 1 has three digits, Fig. 4 whole numbers.
+/// An error in the format of its table: Table 1 has three digits, Fig. 4 whole numbers.
 std::string error_number(const ReproducedRow& row, double error) {
   if (row.paper.table() == PaperTable::kFigure4 && error >= 0.05)
     return fmt::format("{:.1f}", error);
@@ -111,9 +111,10 @@ std::vector<std::string> pattern_cells(const ReproducedRow& row) {
   return cells;
 }
 
-/// Relative errors below are rounding in the product of the factors.
+/// Relative errors below this are rounding in the product of the factors.
 constexpr double kRounding = 1e-13;
-/// Of what is reached on a matrix that can be held exactly, rounding says nothing.
+/// Smallest relative error in a ratio of errors. Smaller errors, on matrices that can be
+/// represented exactly, are due to rounding and not compared.
 constexpr double kMinRelativeError = 1e-6;
 
 /// "SF, alternating: at or under SF, reference in 26 of 27 rows; ..."

@@ -31,7 +31,7 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// One call of `reproduce`: finds the files, takes what is kept, works on the rest.
+/// One call of `reproduce`: finds the files, takes cached rows, works on the rest.
 class Work {
  public:
   Work(const ReproductionOptions& options,
@@ -62,7 +62,7 @@ class Work {
   const ReproductionEvents& events_;
   std::vector<ReproducedRow> rows_;
   std::vector<std::optional<LoadedMatrix>> loaded_;
-  std::mutex mutex_;  // around events_ and HDF5, which stand one thread at a time
+  std::mutex mutex_;  // guards events_ and HDF5, which allow one thread at a time
   bool interrupted_ = false;
 };
 
@@ -120,7 +120,7 @@ std::vector<std::size_t> Work::still_to_do() const {
   return order;
 }
 
-/// All before the first fit: readers may fork, which is best done while there is one thread.
+/// Loads all files before the first fit: readers may fork, which is best done with a single thread.
 void Work::load_files() {
   for (const std::size_t i : still_to_do()) {
     try {
@@ -152,7 +152,7 @@ void Work::give_up(ReproducedRow& row, const std::string& reason) {
   if (events_.finished) events_.finished(row);
 }
 
-/// Goes on from the row's checkpoint, if it has one, and writes the next.
+/// Continues from the row's checkpoint, if it has one, and writes the next.
 RowResult Work::fit_and_measure(ReproducedRow& row, const LoadedMatrix& loaded) {
   const std::optional<SavedFit> earlier = checkpoint_of(row, loaded);
   const double seconds_before = earlier ? earlier->record.fit_seconds : 0;
@@ -203,7 +203,7 @@ void Work::work_on(std::size_t i) {
     row.failure = std::current_exception();
     return give_up(row, "out of memory");
   }
-  // What a stopped fit has reached says nothing about what it would have.
+  // The error of a stopped fit does not show what the whole fit would have reached.
   if (row.termination == Termination::kInterrupted) return give_up(row, unfinished);
   finish(row, *loaded_[i], *result);
 }

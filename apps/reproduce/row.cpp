@@ -59,7 +59,7 @@ Measurement fill_chord(ReproducedRow& row,
   return measured;
 }
 
-/// Everything that Chord is held against; `tsvd` is the paper's.
+/// Fills in all approximations that Chord is compared with; `tsvd` is that of the paper.
 void fill_rivals(ReproducedRow& row,
                  const LinearOperator& A,
                  const MatrixFacts& facts,
@@ -76,17 +76,17 @@ void fill_rivals(ReproducedRow& row,
       keep_largest_entries(A.columns_at(index_range(0, A.cols())), row.chord_numbers / 2);
 }
 
-/// The part of a row's progress that is one of several fits.
+/// Control of one of several fits, whose progress is a part of the row's progress.
 RunControl part_of(const RunControl& control, std::size_t part, std::size_t parts) {
-  RunControl own = control;
+  RunControl row_control = control;
   if (control.progress) {
-    own.progress = [&control, part, parts](Progress now) {
+    row_control.progress = [&control, part, parts](Progress now) {
       now.fraction_done =
           (static_cast<double>(part) + now.fraction_done) / static_cast<double>(parts);
       control.progress(now);
     };
   }
-  return own;
+  return row_control;
 }
 
 OtherPattern fit_other(const std::string& pattern,
@@ -118,7 +118,8 @@ ReproducedError keep_largest_entries(const Matrix& A, Index count) {
   }
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   const Index kept = std::min<Index>(count, static_cast<Index>(sizes.size()));
-  // From the smallest up, in units of the largest that is left out: no square over- or underflows.
+  // Summed from the smallest up, in units of the largest omitted size: no square over- or
+  // underflows.
   double sum = 0;
   const double unit =
       kept < static_cast<Index>(sizes.size()) ? sizes[static_cast<std::size_t>(kept)] : 1;
@@ -131,7 +132,7 @@ RowResult reproduce_row(ReproducedRow& row,
                         const LinearOperator& A,
                         const ReproductionOptions& options,
                         const RunControl& control) {
-  RunControl others;  // checkpoints are of the fit alone
+  RunControl others;  // checkpoints are of the Chord fit alone
   others.stop = control.stop;
   const MatrixFacts facts = describe(A, exact_and_nothing_else(), others);
   fill_facts(row, facts);

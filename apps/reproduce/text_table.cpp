@@ -9,7 +9,7 @@
 namespace matapprox::reproduction {
 namespace {
 
-/// The table with all of its texts in one line each.
+/// The table with all of its texts made visible in one line each.
 TextTable visible(TextTable table) {
   table.caption = visible_text(table.caption);
   for (auto& row : table.rows) {
@@ -46,7 +46,7 @@ std::vector<std::string> whole_titles_of(const TextTable& table) {
   return titles;
 }
 
-/// The groups, each above its first column.
+/// Line of the groups, each above its first column.
 std::string group_line(const TextTable& table, const std::vector<std::size_t>& widths) {
   std::string line;
   std::size_t begin = 0;
@@ -71,7 +71,7 @@ std::string escaped(const std::string& text, std::string_view from) {
   return result;
 }
 
-/// Text as LaTeX prints it.
+/// Text escaped for LaTeX.
 std::string latex_text(const std::string& text) {
   std::string result;
   for (const char c : text) {

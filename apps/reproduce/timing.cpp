@@ -24,9 +24,10 @@ namespace reproduction {
 namespace {
 
 constexpr Index kGemmOrder = 1024;
-constexpr double kMinSeconds = 0.02;  // of one timing: short kernels are called several times
+constexpr double kMinSeconds = 0.02;  // minimum of one timing; short kernels are called several
+                                      // times
 
-/// A kernel, ready to be called, and what its calls took.
+/// A kernel, ready to be called, and the times of its calls.
 struct Candidate {
   TimedKernel kernel;
   std::function<void()> call;
@@ -42,7 +43,7 @@ double seconds_of(const Candidate& candidate) {
   return passed.count() / static_cast<double>(candidate.calls);
 }
 
-/// The numbers that the kernels of one order work on.
+/// Data of the kernels of one order.
 struct ChainData {
   ChordFactors chain;
   Matrix target;  // column i is row i of the target
@@ -57,7 +58,7 @@ std::shared_ptr<ChainData> chain_data(Index n) {
   data->chain.pattern = chord_reference_pattern(n);
   const Index count = data->chain.pattern.stored_numbers();
   const Matrix values = random_normal_matrix(1, RandomStream::kMeasure, count, 1);
-  // A chain that keeps the size of what it multiplies.
+  // Scaled so that products keep the magnitude of the block.
   const double scale = 1 / std::sqrt(static_cast<double>(data->chain.pattern.links(0)));
   data->chain.values.resize(static_cast<std::size_t>(count));
   for (Index i = 0; i < count; ++i)
@@ -76,7 +77,7 @@ void call_product(ChainData& data, Index columns) {
                        data.Y.leftCols(columns));
 }
 
-/// The same chain as Eigen holds sparse matrices, with 4-byte indices: what else one would use.
+/// The same chain as Eigen's sparse matrices with 4-byte indices, the usual alternative.
 using EigenFactor = Eigen::SparseMatrix<double, Eigen::RowMajor, std::int32_t>;
 
 std::vector<EigenFactor> eigen_factors(const ChordFactors& chain) {
@@ -204,7 +205,7 @@ KernelTimings time_kernels(const std::vector<Index>& orders, int rounds) {
   const int before = threads();
   auto candidates = reproduction::all_candidates(orders, before);
   for (auto& candidate : candidates) {
-    const double first = reproduction::seconds_of(candidate);  // warms up; does not count
+    const double first = reproduction::seconds_of(candidate);  // warms up; not counted
     candidate.calls = std::max<Index>(1, static_cast<Index>(reproduction::kMinSeconds / first));
   }
   for (int round = 0; round < rounds; ++round) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything there is to include, for programs that do not mind.
+// Includes all public headers.
 #include "matapprox/attention/attention.hpp"
 #include "matapprox/attention/baselines.hpp"
 #include "matapprox/attention/bigbird.hpp"

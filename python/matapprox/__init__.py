@@ -1,4 +1,4 @@
-"""Replace a large matrix with something small, and measure how good the replacement is.
+"""Replace a large matrix by a small approximation, and measure its error.
 
 Every function takes arrays, SciPy sparse matrices and operators, and every result is a
 `scipy.sparse.linalg.LinearOperator`::
@@ -16,7 +16,7 @@ from __future__ import annotations
 import atexit as _atexit
 import os as _os
 
-# The libraries that share a BLAS with this one, if any do, are loaded before it.
+# The libraries that may share a BLAS with this one are loaded before it.
 import numpy as _numpy  # noqa: F401
 import scipy.sparse.linalg as _sparse_linalg  # noqa: F401
 

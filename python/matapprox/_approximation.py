@@ -1,4 +1,4 @@
-"""The result of a fit: factors that multiply like the matrix that they replace."""
+"""The result of a fit: factors whose product approximates a matrix."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Factor(NamedTuple):
 
     name: str
     #: A read-only array: two-dimensional, or one-dimensional for a diagonal matrix; a sparse
-    #: array; or a `LinearOperator` where the factor is made of something else (a Chord chain,
-    #: blocks, packed values, a random projection, a permutation).
+    #: array; or a `LinearOperator` for other kinds of factors (a Chord chain, blocks, packed
+    #: values, a random projection, a permutation).
     values: Any
 
 
 class Storage(NamedTuple):
-    """What an approximation takes."""
+    """Storage of an approximation."""
 
     numbers: int
     nbytes: int
@@ -35,7 +35,7 @@ class Storage(NamedTuple):
 
 
 def is_saved_name(path: str) -> bool:
-    """Whether a file of that name is read as HDF5."""
+    """Returns true if a file with this name is read as HDF5."""
     return path.lower().endswith((".h5", ".hdf5"))
 
 
@@ -50,7 +50,7 @@ def _values(content: Any, transposed: bool) -> Any:
 
 
 def _plain_factor(arrays: Any, number: int) -> Any:
-    """A factor of an exported .npz file."""
+    """Returns one factor of an exported .npz file."""
     name = f"factor_{number}"
     if name in arrays:
         return arrays[name]
@@ -59,19 +59,19 @@ def _plain_factor(arrays: Any, number: int) -> Any:
 
 
 class Approximation(LinearOperator):
-    """A product of factors in place of a matrix; a `scipy.sparse.linalg.LinearOperator`.
+    """A product of factors that approximates a matrix; a `scipy.sparse.linalg.LinearOperator`.
 
     Attributes
     ----------
     summary : dict
-        What the method says about its run: method, form, rank, termination, message, iterations,
+        Report of the method on its run: method, form, rank, termination, message, iterations,
         seed, options, history.
     seconds, passes : float or None
-        What the fit took, and how many times it went through the matrix; None after loading.
+        Run time of the fit, and its number of passes over the matrix; None after loading.
     measurement : Measurement or None
-        Of a result of `best`, its error.
+        Error of the approximation, for a result of `best`.
     candidates : list of dict
-        Of a result of `best`, what was tried.
+        Candidates that were tried, for a result of `best`.
     """
 
     _handle: _core.ApproximationOperator
@@ -104,18 +104,18 @@ class Approximation(LinearOperator):
 
     @property
     def symmetrized(self) -> bool:
-        """Whether the approximation is (P + P^T) / 2, P the product of the factors."""
+        """True if the approximation is (P + P^T) / 2, P the product of the factors."""
         return self._handle.symmetrized
 
     @property
     def rank(self) -> int | None:
-        """The rank, where the method has one."""
+        """The rank, if the method has one."""
         rank: int | None = self.summary["rank"]
         return rank
 
     @property
     def storage(self) -> Storage:
-        """Numbers and bytes that the factors take."""
+        """Numbers and bytes of the factors."""
         return Storage(*self._handle.storage)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -129,7 +129,7 @@ class Approximation(LinearOperator):
         Raises
         ------
         InvalidArgument
-            For another name, by which `load` would not know the file.
+            The name has another ending, so `load` would not recognize the file.
         FileError
             The file cannot be written.
         """
@@ -156,17 +156,17 @@ class Approximation(LinearOperator):
         Raises
         ------
         InvalidArgument
-            For another extension.
+            The extension is a different one.
         FileError
             A file cannot be written.
         """
         return self._handle.write_plain_factors(path_text(path))
 
     def to_faust(self) -> Any:
-        """The factors as a `pyfaust.Faust`, for which pyfaust has to be installed.
+        """Convert the factors to a `pyfaust.Faust`; pyfaust has to be installed.
 
-        A Chord chain is one sparse matrix for each of its factors. Packed values and blocks are
-        written out in float64, as a Faust has no others.
+        A Chord chain becomes one sparse matrix for each of its factors. Packed values and blocks
+        are converted to dense float64 matrices, since a Faust supports no other type.
         """
         from pyfaust import Faust
 

@@ -1,4 +1,4 @@
-"""Arguments that the library would not take, refused by name."""
+"""Checks of arguments; error messages name the argument that the library would not accept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._errors import InvalidArgument
 
 
 def whole_number(function: str, name: str, value: Any, least: int = 0) -> int:
-    """The value as an int; 3.0 and "3" are none."""
+    """Returns the value as an int; rejects 3.0 and "3"."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -24,7 +24,7 @@ def whole_number(function: str, name: str, value: Any, least: int = 0) -> int:
 
 
 def real_number(function: str, name: str, value: Any) -> float:
-    """The value as a float; a str is none, nor is NaN."""
+    """Returns the value as a float; rejects a str and NaN."""
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
@@ -37,7 +37,7 @@ def real_number(function: str, name: str, value: Any) -> float:
 
 
 def choice(function: str, name: str, value: Any, choices: Sequence[str]) -> str:
-    """The value, one of a few words."""
+    """Returns the value, which must be one of `choices`."""
     if isinstance(value, str) and value in choices:
         return value
     shown = f"'{value}'" if isinstance(value, str) else f"= {value!r}"
@@ -46,7 +46,7 @@ def choice(function: str, name: str, value: Any, choices: Sequence[str]) -> str:
 
 
 def words(function: str, name: str, value: Any) -> list[str]:
-    """Names given as a sequence, or separated by commas."""
+    """Returns names that are given as a sequence, or separated by commas."""
     found = value.split(",") if isinstance(value, str) else value
     try:
         names = list(found)
@@ -60,7 +60,7 @@ def words(function: str, name: str, value: Any) -> list[str]:
 
 
 def storage_budget(function: str, value: Any) -> str:
-    """The budget as the library reads it."""
+    """Returns the budget in the form that the library reads."""
     if isinstance(value, str) and value:
         return value
     if isinstance(value, float) and value.is_integer():
@@ -74,14 +74,14 @@ def storage_budget(function: str, value: Any) -> str:
 
 
 def only_one(function: str, **given: Any) -> None:
-    """Refuses arguments of which the library would look at one alone."""
+    """Rejects combinations of arguments of which the library would use only one."""
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise InvalidArgument(f"{function}: give one of {' and '.join(names)}, not both")
 
 
 def near_match(value: Any, names: Sequence[str]) -> str:
-    """What may have been meant."""
+    """Returns a suggestion for a misspelled name, or an empty text."""
     near = difflib.get_close_matches(value, names, 1) if isinstance(value, str) else []
     return f"; did you mean '{near[0]}'?" if near else ""
 
@@ -92,7 +92,7 @@ def bound(
     arguments: tuple[Any, ...],
     given: dict[str, Any],
 ) -> dict[str, Any]:
-    """All arguments by name, as the signature has them."""
+    """Returns all arguments by name, bound to the signature."""
     names = [parameter.name for parameter in parameters]
     for name in given:
         if name not in names:

@@ -1,4 +1,4 @@
-"""Several methods side by side."""
+"""Comparison of several methods."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _COLUMNS = {
 
 
 class Comparison:
-    """Rows of `compare`, one for each method; the first is the matrix as it is.
+    """Rows of `compare`, one for each method; the first is the original matrix.
 
     Attributes
     ----------
     description : str
-        Of the matrix.
+        Description of the matrix.
     basis : str
-        What the rows have in common: "equal storage: 24480 numbers".
+        Common basis of the rows: "equal storage: 24480 numbers".
     rows : list of dict
-        With the keys of the program's JSON; what could not be found out is None.
+        Rows with the keys of the program's JSON; values that are not known are None.
     """
 
     def __init__(self, description: str, basis: str, rows: list[dict[str, Any]]) -> None:
@@ -49,7 +49,7 @@ class Comparison:
         raise KeyError(method)
 
     def to_pandas(self) -> Any:
-        """The rows as a data frame, indexed by method."""
+        """Returns the rows as a data frame, indexed by method."""
         import pandas as pd
 
         return pd.DataFrame(self.rows).set_index("method")
@@ -94,9 +94,9 @@ class Comparison:
 
 
 def _chart(errors: list[tuple[str, float]]) -> str:
-    """A line for each method with a dot at its relative error, as SVG; nothing for fewer than two.
+    """Returns an SVG chart with a dot at each method's relative error; empty for fewer than two.
 
-    The axis is logarithmic: what has no error has no place on it."""
+    The axis is logarithmic, so errors that are zero or missing are left out."""
     if len(errors) < 2:
         return ""
     logs = [math.log10(error) for _, error in errors]

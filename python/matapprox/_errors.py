@@ -1,4 +1,4 @@
-"""What the library raises. Each is also the built-in exception that a caller would expect."""
+"""Exceptions of the library. Each also derives from the matching built-in exception."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Error(Exception):
-    """Base of every exception that the library raises on purpose."""
+    """Base class of the exceptions that the library raises."""
 
 
 class InvalidArgument(Error, ValueError):
@@ -14,12 +14,12 @@ class InvalidArgument(Error, ValueError):
 
 
 class BudgetTooSmall(InvalidArgument):
-    """Nothing fits into the budget.
+    """No approximation fits into the budget.
 
     Attributes
     ----------
     least_bytes : float
-        What the method needs at least; 0 where that is not known.
+        Smallest budget that the method can use; 0 if it is not known.
     """
 
     def __init__(self, message: str, least_bytes: float = 0.0) -> None:
@@ -32,15 +32,15 @@ class FileError(Error, OSError):
 
 
 class MissingFile(FileError, FileNotFoundError):
-    """There is no such file; with errno and filename."""
+    """A file does not exist; errno and filename are set."""
 
 
 class NumericalError(Error, ArithmeticError):
-    """The mathematics failed: NaN or Inf met, a factorization broke down."""
+    """A computation failed: NaN or Inf occurred, or a factorization broke down."""
 
 
 class NotAvailable(Error, NotImplementedError):
-    """This build or this machine lacks what the call needs; the message names it."""
+    """This build or machine does not support the call; the message names the reason."""
 
 
 class Interrupted(Error, TimeoutError):
@@ -53,7 +53,7 @@ class FitInterrupted(KeyboardInterrupt):
     Attributes
     ----------
     approximation : Approximation, Comparison, Measurement or None
-        The best so far, where the method has one; of `compare`, the rows so far.
+        The best result so far, if there is one; for `compare`, the rows so far.
     """
 
     def __init__(self, message: str, approximation: Any = None) -> None:

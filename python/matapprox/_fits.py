@@ -1,4 +1,4 @@
-"""Methods, `best`, `measure`, `compare` and `load`, made from the options of the library."""
+"""Methods, `best`, `measure`, `compare` and `load`, generated from the library's options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRECISIONS = ("double", "float", "float16", "bfloat16", "packed")
 _POSITION = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
-# Parameters that every fit has besides its method's options: (name, default, annotation, text).
+# Parameters of every fit in addition to its method's options: (name, default, annotation, text).
 Control = tuple[str, Any, str, str]
 CONTROLS: list[Control] = [
     (
@@ -61,7 +61,7 @@ CONTROLS: list[Control] = [
         "    The best so far after this time; `Interrupted` where the method has none yet.",
     ),
 ]
-# And those of a fit that goes on for minutes.
+# Additional parameters of methods whose fits take minutes.
 _CONTINUATION: list[Control] = [
     (
         "warm_start",
@@ -91,18 +91,18 @@ _RETURNS = "Approximation\n    The factors, and what the method says about its r
 _MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
 
 
-def _wishes(name: str, progress: Any, max_seconds: float | None, target_error: float | None) -> Any:
+def _fit_controls(name: str, progress: Any, max_seconds: float | None, target_error: float | None) -> Any:
     seconds = math.inf if max_seconds is None else real_number(name, "max_seconds", max_seconds)
     if seconds < 0:
         raise InvalidArgument(f"{name}: max_seconds {max_seconds} is negative")
     target = 0.0 if target_error is None else real_number(name, "target_error", target_error)
     if target_error is not None and not 0 < target < 1:
         raise InvalidArgument(f"{name}: target_error {target_error} is outside 0..1")
-    return _core.Wishes(progress, seconds, target)
+    return _core.FitControls(progress, seconds, target)
 
 
 def _finished(name: str, outcome: tuple[Any, Any], made: Callable[[Any], Any]) -> Any:
-    """The result, or FitInterrupted with what there is of it."""
+    """Returns the result, or raises FitInterrupted with the result so far."""
     result, interrupt = outcome
     if interrupt is None:
         return made(result)
@@ -142,8 +142,8 @@ def fit(
     continuation = _core.Continuation(start, path, bool(resume))
     handle = aslinearoperator(A)._handle
     with progress_callback(method, progress) as callback:
-        wishes = _wishes(method, callback, max_seconds, target_error)
-        outcome = _core.fit(handle, method, texts, precision, continuation, wishes)
+        controls = _fit_controls(method, callback, max_seconds, target_error)
+        outcome = _core.fit(handle, method, texts, precision, continuation, controls)
     approximation: Approximation = _finished(method, outcome, lambda result: Approximation(*result))
     return approximation
 
@@ -151,7 +151,7 @@ def fit(
 def _refuse_contradictions(
     method: str, options: dict[str, Any], target_error: float | None, goes_on: bool
 ) -> None:
-    """Refuses sizes of which the method would look at one alone."""
+    """Rejects combinations of sizes of which the method would use only one."""
     budget = options.get("budget")
     size = {name: options[name] for name in ("rank", "landmarks") if options.get(name) is not None}
     for name, value in size.items():
@@ -162,7 +162,7 @@ def _refuse_contradictions(
     ]
     for name in tolerances:
         only_one(method, **{name: options[name]}, target_error=target_error)
-    # These stay within the budget while they look for the error.
+    # These methods search for the target error within the budget.
     names = {option[0] for option in METHODS[method][1]}
     takes_both = "frobenius_tolerance" in names or not names & {"rank", "factors"}
     if method == "chord":
@@ -172,7 +172,7 @@ def _refuse_contradictions(
 
 
 def signature_parameters(options: Sequence[Option], controls: Sequence[Control]) -> Any:
-    """A, the rank where there is one, then keywords."""
+    """Returns the parameters: A, the rank if there is one, then keywords."""
     names = {option[0] for option in options}
     return [
         inspect.Parameter("A", _POSITION),
@@ -203,7 +203,7 @@ def _document(
 
 
 def controls_of(name: str) -> list[Control]:
-    """What a method takes besides its options."""
+    """Returns the parameters of a method in addition to its options."""
     return [*_CONTINUATION, *CONTROLS] if name == "chord" else CONTROLS
 
 
@@ -225,7 +225,7 @@ def _make_method(name: str) -> Callable[..., Approximation]:
 
 
 def method_functions() -> dict[str, Callable[..., Approximation]]:
-    """A function for each registered method."""
+    """Returns a function for each registered method."""
     return {name: _make_method(name) for name in METHODS}
 
 
@@ -234,7 +234,7 @@ BEST_CONTROLS = [control for control in CONTROLS if control[0] in ("progress", "
 
 
 def best_parameters() -> list[inspect.Parameter]:
-    """A, budget and target error, then keywords."""
+    """Returns the parameters: A, budget and target error, then keywords."""
     first = [option for option in BEST_OPTIONS if option[0] in ("budget", "target_error")]
     rest = [option for option in BEST_OPTIONS if option not in first]
     return [
@@ -260,7 +260,7 @@ def make_best() -> Callable[..., Approximation]:
         texts = texts_of("best", BEST_OPTIONS, chosen)
         handle = aslinearoperator(A)._handle
         with progress_callback("best", progress) as callback:
-            outcome = _core.best(handle, texts, _wishes("best", callback, max_seconds, None))
+            outcome = _core.best(handle, texts, _fit_controls("best", callback, max_seconds, None))
         made: Approximation = _finished("best", outcome, lambda result: Approximation(*result))
         return made
 
@@ -275,14 +275,14 @@ def make_best() -> Callable[..., Approximation]:
     return made
 
 
-# `as` is a word of the language; what it says is the kind of matrix.
+# `as` is a Python keyword; the option is the kind of matrix.
 LOAD_OPTIONS: list[Option] = [
     ("kind" if option[0] == "as" else option[0], *option[1:]) for option in _core.load_options()
 ]
 
 
 def load_parameters() -> list[inspect.Parameter]:
-    """The path, then options by keyword."""
+    """Returns the parameters: the path, then options by keyword."""
     return [inspect.Parameter("path", _POSITION), *parameters_of(LOAD_OPTIONS)]
 
 
@@ -293,7 +293,7 @@ def make_load() -> Callable[..., LinearOperator]:
     def load(*arguments: Any, **given: Any) -> LinearOperator:
         chosen = bound("load", parameters, arguments, given)
         path = path_text(chosen.pop("path"))
-        # What is a default anyway changes nothing.
+        # Drops values that equal the default.
         chosen = {name: value for name, value in chosen.items() if value != defaults[name]}
         texts = texts_of("load", LOAD_OPTIONS, chosen)
         name = path.rsplit(":", 1)[0] if not os.path.exists(path) else path
@@ -330,12 +330,12 @@ def measure(
     progress: Any = None,
     max_seconds: float | None = None,
 ) -> _core.Measurement:
-    """How far B is from A, and what multiplying by B takes.
+    """Measure the error of B as an approximation of A, and the time of products with B.
 
     Parameters
     ----------
     A, B : array_like, sparse matrix or operator
-        Two matrices of one shape.
+        Two matrices of the same shape.
     effort : {"quick", "full"}, default="full"
         "full": exact where that takes fewer than 1e11 multiplications, else estimated from random
         vectors; "quick": estimated, or left out, where it would take long.
@@ -344,7 +344,7 @@ def measure(
     seed : int, default=1
         Seed of the random vectors.
     progress, max_seconds : optional
-        As of every method; after that time `Interrupted` is raised.
+        See any method; raises `Interrupted` after that time.
 
     Returns
     -------
@@ -357,8 +357,8 @@ def measure(
         confidence = real_number("measure", "confidence", confidence)
     a, b = aslinearoperator(A)._handle, aslinearoperator(B)._handle
     with progress_callback("measure", progress) as callback:
-        wishes = _wishes("measure", callback, max_seconds, None)
-        outcome = _core.measure(a, b, effort, confidence, seed, wishes)
+        controls = _fit_controls("measure", callback, max_seconds, None)
+        outcome = _core.measure(a, b, effort, confidence, seed, controls)
     found: _core.Measurement = _finished("measure", outcome, lambda result: result)
     return found
 
@@ -381,19 +381,19 @@ def compare(
     A : array_like, sparse matrix or operator
         The matrix.
     methods : str or sequence of str, optional
-        Names, in a str separated by commas; by default all.
+        Names of methods, separated by commas in a str; all by default.
     budget : int or str, optional
-        What each may store: numbers, a share such as "10%", or bytes such as "4MB".
+        Storage of each: numbers, a share such as "10%", or bytes such as "4MB".
     rank : int, optional
-        Of every method that has one, in place of a budget.
+        Rank of every method that has one, in place of a budget.
     target_error : float, optional
-        In place of both: each method's least storage with this relative error.
+        In place of both: each method uses the least storage with this relative error.
     seed : int, default=1
         Seed of all methods.
     progress : bool or callable, optional
-        As of every method.
+        See any method.
     max_seconds : float, optional
-        Of each method.
+        Time limit of each method.
 
     Returns
     -------
@@ -403,7 +403,7 @@ def compare(
     Raises
     ------
     FitInterrupted
-        Ctrl-C; its `approximation` is the `Comparison` of what was done by then, or None.
+        Ctrl-C was pressed; `approximation` is the `Comparison` up to then, or None.
     """
     names = [] if methods is None else words("compare", "methods", methods)
     text = "" if budget is None else storage_budget("compare", budget)
@@ -411,7 +411,7 @@ def compare(
     seed = whole_number("compare", "seed", seed)
     handle = aslinearoperator(A)._handle
     with progress_callback("compare", progress) as callback:
-        wishes = _wishes("compare", callback, max_seconds, target_error)
-        outcome = _core.compare(handle, names, text, size, seed, wishes)
+        controls = _fit_controls("compare", callback, max_seconds, target_error)
+        outcome = _core.compare(handle, names, text, size, seed, controls)
     made: Comparison = _finished("compare", outcome, lambda result: Comparison(*result))
     return made

@@ -1,4 +1,4 @@
-"""Attention layers on arrays, forward and backward: what `matapprox.torch` puts tensors around."""
+"""Attention layers on arrays, forward and backward: the basis of `matapprox.torch`."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if hasattr(os, "register_at_fork"):
 MECHANISMS: dict[str, tuple[str, list[Option]]] = {
     name: (summary, options) for name, summary, options in _attention.mechanisms()
 }
-# What the layers put in front of the names of their parameters.
+# Prefix that the layers add to the names of their parameters.
 _PREFIX = "attention."
 
 
 class Parameter(NamedTuple):
-    """A matrix that a layer is given with each call."""
+    """A parameter matrix, which is passed to a layer with each call."""
 
     name: str
     rows: int
@@ -45,7 +45,7 @@ class Parameter(NamedTuple):
 
 
 def documentation() -> dict[str, str]:
-    """What each mechanism is, and its options."""
+    """Returns the description of each mechanism and its options."""
     return {
         name: f"{summary}\n\n{documentation_of(options)}".rstrip()
         for name, (summary, options) in MECHANISMS.items()
@@ -55,9 +55,9 @@ def documentation() -> dict[str, str]:
 class AttentionLayer:
     """A function of samples of tokens and of parameters, with its vector-Jacobian product.
 
-    Arrays are float32 or float64, in C's order, and all of one type: samples x tokens x width in,
-    samples x tokens x width_out out. No array is copied, nor the parameters where they follow each
-    other in memory, as they do in `initial_values`.
+    Arrays are float32 or float64, in C order, and all of one type: samples x tokens x width as
+    input, samples x tokens x width_out as output. No array is copied, and neither are parameters
+    that are contiguous in memory, as in `initial_values`.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class AttentionLayer:
         return self._recipe, ()
 
     def split(self, block: Any) -> list[Any]:
-        """A block of all parameters, or of their gradient, as a matrix for each: views."""
+        """Splits a block of all parameters, or of their gradient, into one view per matrix."""
         parts, begin = [], 0
         for _, rows, cols, _ in self.parameters:
             parts.append(block[begin : begin + rows * cols].reshape(rows, cols))
@@ -122,7 +122,7 @@ class AttentionLayer:
         return parts
 
     def initial_values(self, seed: int, dtype: Any = np.float64) -> list[Any]:
-        """The parameters at their start, one after the other in one block of memory."""
+        """Returns the initial parameters, one after the other in one block of memory."""
         return self.split(self._layer.initial_values(seed).astype(dtype, copy=False))
 
     def forward(
@@ -137,7 +137,7 @@ class AttentionLayer:
         auxiliary: bool = False,
         keep: bool = True,
     ) -> Any:
-        """Sets Y, and gives what `backward` needs; without `keep` that begins once more."""
+        """Sets Y, and returns the state for `backward`, which recomputes it without `keep`."""
         _attention.set_threads(_core.threads())
         mask = None if mask is None else np.ascontiguousarray(mask).view(np.uint8)
         return self._layer.forward(X, Y, list(parameters), mask, training, seed, auxiliary, keep)
@@ -151,7 +151,7 @@ class AttentionLayer:
         dX: Any,
         auxiliary_weight: float = 0.0,
     ) -> list[Any]:
-        """Sets dX, and gives the gradient of each parameter."""
+        """Sets dX, and returns the gradient of each parameter."""
         _attention.set_threads(_core.threads())
         gradient = np.empty(sum(p.rows * p.cols for p in self.parameters), X.dtype)
         samples.backward(X, list(parameters), dY, auxiliary_weight, dX, gradient)

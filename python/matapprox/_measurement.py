@@ -1,4 +1,4 @@
-"""How a measurement is shown."""
+"""Text and HTML representations of a measurement."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _bound_text(bound: _core.CertifiedBound) -> str:
 
 
 def configure() -> None:
-    """Gives the classes of `_core` their representations, and the module that users know."""
+    """Sets the representations of the classes of `_core`, and their public module name."""
     for made in (_core.Measurement, _core.Certificate, _core.CertifiedBound):
         setattr(made, "__module__", "matapprox")  # noqa: B010
     setattr(_core.Measurement, "__repr__", _text)  # noqa: B010

@@ -1,4 +1,4 @@
-"""One function for each method of the library, `best` and `load`, made from their options.
+"""One function for each method of the library, `best` and `load`, generated from their options.
 
 The stub beside this file is written by `tests/python/write_stub.py`.
 """

@@ -1,4 +1,4 @@
-"""Matrices in: arrays without a copy, sparse matrices, and whatever multiplies."""
+"""Input matrices: arrays without a copy, sparse matrices, and objects that provide products."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ._check import choice, real_number, whole_number
 from ._errors import InvalidArgument
 
 _DOUBLE = np.dtype(np.float64)
-# Entries that a matrix may have, so that bytes can be counted.
+# Largest number of entries of a matrix, so that its bytes can be counted.
 _LARGEST = 2**60
 KERNELS = ("gaussian", "laplacian", "matern32", "matern52", "polynomial", "linear", "cosine")
 
 
 class LinearOperator(scipy.sparse.linalg.LinearOperator):
-    """A real matrix known by what it does.
+    """A real matrix that is defined by its products.
 
-    It is a `scipy.sparse.linalg.LinearOperator`, so that SciPy's solvers take it as it is, and has
-    what methods of this library need besides: columns, rows, the diagonal and the cost. Made by
+    It is a `scipy.sparse.linalg.LinearOperator`, so that SciPy's solvers accept it, and it also
+    provides the columns, rows, diagonal and cost that methods of this library use. Returned by
     `aslinearoperator`, `kernel`, `covariance` and `load`; results of fits are of the subclass
     `Approximation`.
     """
@@ -37,23 +37,23 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
     ) -> None:
         super().__init__(_DOUBLE, handle.shape)
         self._handle = handle
-        # How a copy of it is made, for pickle.
+        # Function and arguments that make a copy, for pickle.
         self._recipe = recipe
 
-    #: Operators that this one is made of, as SciPy's composed ones have.
+    #: Operators that this one is composed of, as in SciPy's composed operators.
     args: tuple[Any, ...] = ()
 
-    # The usual case without SciPy's detours; everything else as SciPy does it.
+    # Fast path for the usual case without SciPy's overhead; everything else as in SciPy.
 
     def matvec(self, x: Any) -> Any:
-        """A x for a vector x, n numbers."""
+        """Return A x for a vector x of n numbers."""
         if type(x) is np.ndarray and x.dtype is _DOUBLE and x.ndim == 1:
             return self._vector(x, False)
         _refuse_mask(x, "the vector")
         return super().matvec(x)
 
     def rmatvec(self, x: Any) -> Any:
-        """A^T x for a vector x, m numbers."""
+        """Return A^T x for a vector x of m numbers."""
         if type(x) is np.ndarray and x.dtype is _DOUBLE and x.ndim == 1:
             return self._vector(x, True)
         _refuse_mask(x, "the vector")
@@ -65,7 +65,7 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
         return super().__matmul__(other)
 
     def dot(self, x: Any) -> Any:
-        """A x for a vector, a block, a number or another operator, as `@` and `*` have it."""
+        """Return A x for a vector, a block, a number or another operator, like `@` and `*`."""
         _refuse_mask(x, "the block")
         return super().dot(x)
 
@@ -106,34 +106,34 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
     _adjoint = _transpose
 
     def columns(self, J: Sequence[int]) -> Any:
-        """A[:, J], in the order of J; repeats allowed."""
+        """Return A[:, J], in the order of J; repeats allowed."""
         return self._handle.columns(_indices(J, self.shape[1]))
 
     def rows(self, I: Sequence[int]) -> Any:
-        """A[I, :], in the order of I; repeats allowed."""
+        """Return A[I, :], in the order of I; repeats allowed."""
         return self._handle.rows(_indices(I, self.shape[0])).T
 
     def diagonal(self) -> Any:
-        """The main diagonal, min(m, n) numbers."""
+        """Return the main diagonal, min(m, n) numbers."""
         return self._handle.diagonal()[:, 0]
 
     def toarray(self) -> Any:
-        """All entries, m n numbers."""
+        """Return all entries, m n numbers."""
         return self.columns(range(self.shape[1]))
 
     @property
     def cost(self) -> Cost:
-        """What the operator holds and what using it costs."""
+        """Storage of the operator and cost of its products."""
         return Cost(*self._handle.cost)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it knows of itself: symmetric, nonzeros, frobenius_norm; None where it does not."""
+        """Known properties: symmetric, nonzeros, frobenius_norm; None if unknown."""
         return self._handle.facts
 
     @property
     def description(self) -> str:
-        """A few words: "sparse, 2018 stored entries"."""
+        """Short description: "sparse, 2018 stored entries"."""
         return self._handle.description
 
     def __reduce__(self) -> Any:
@@ -149,7 +149,7 @@ class LinearOperator(scipy.sparse.linalg.LinearOperator):
 
 
 class Cost(tuple[int, int, float, float]):
-    """Numbers and bytes held, multiplications for A x and for one column."""
+    """Numbers and bytes stored, multiplications for A x and for one column."""
 
     __slots__ = ()
 
@@ -158,22 +158,22 @@ class Cost(tuple[int, int, float, float]):
 
     @property
     def numbers(self) -> int:
-        """Floating-point values held."""
+        """Number of floating-point values stored."""
         return self[0]
 
     @property
     def nbytes(self) -> int:
-        """Those values and their indices, in bytes."""
+        """Size of those values and their indices, in bytes."""
         return self[1]
 
     @property
     def multiplications_per_apply(self) -> float:
-        """For A x, one vector."""
+        """Number of multiplications for A x with one vector."""
         return self[2]
 
     @property
     def multiplications_per_column(self) -> float:
-        """For one column of the matrix."""
+        """Number of multiplications for one column of the matrix."""
         return self[3]
 
 
@@ -190,7 +190,7 @@ def _indices(indices: Sequence[int], size: int) -> list[int]:
 
 
 def _doubles(array: Any, what: str) -> Any:
-    """The array with float64 entries; copied only where it has others, or between its entries."""
+    """Returns a float64 array; copies if it has another type, alignment or partial strides."""
     _refuse_mask(array, what)
     array = np.asarray(array)
     if array.dtype.kind not in "fiub":
@@ -218,7 +218,7 @@ def _matrix(array: Any, what: str) -> Any:
 
 
 def _in_one_piece(array: Any) -> bool:
-    """True if its columns, or its rows, lie in memory without gaps between their entries."""
+    """Returns true if the entries of each column, or of each row, are contiguous in memory."""
     (m, n), (down, across) = array.shape, array.strides
     columns = (down == 8 or m <= 1) and (across >= 8 * m or n <= 1)
     rows = (across == 8 or n <= 1) and (down >= 8 * n or m <= 1)
@@ -244,7 +244,7 @@ def _from_sparse(A: Any) -> LinearOperator:
     starts, columns = _structure(rows)
     handle = _core.sparse(m, n, starts, columns, values)
     if handle is None:
-        # A copy, without what SciPy remembers of the original.
+        # A copy without the properties that SciPy caches for the original.
         count = int(starts[-1])
         parts = (values[:count].copy(), columns[:count].copy(), starts.copy())
         copy = scipy.sparse.csr_array(parts, shape=(m, n))
@@ -255,7 +255,7 @@ def _from_sparse(A: Any) -> LinearOperator:
 
 
 def _structure(A: Any) -> tuple[Any, Any]:
-    """The index arrays of compressed rows or columns, of one type."""
+    """Returns the index arrays of compressed rows or columns, converted to one type."""
     kinds = np.result_type(A.indptr.dtype, A.indices.dtype)
     if kinds.kind not in "iu" or A.indptr.ndim != 1 or A.indices.ndim != 1:
         raise InvalidArgument(f"the sparse matrix has indices of type {kinds}")
@@ -264,7 +264,7 @@ def _structure(A: Any) -> tuple[Any, Any]:
 
 
 def _refuse_bad_structure(A: Any) -> None:
-    """Before SciPy converts it, which does not look: an index out of bounds writes anywhere."""
+    """Rejects invalid indices before SciPy converts A: SciPy would write out of bounds."""
     m, n = A.shape
     if A.format == "csc":
         _core.has_sorted_rows(n, m, *_structure(A))
@@ -289,7 +289,7 @@ def _refuse_bad_structure(A: Any) -> None:
 
 
 def _from_products(A: Any) -> LinearOperator:
-    """Of anything with a shape and products."""
+    """Returns an operator for any object with a shape and products."""
     try:
         m, n = (operator.index(size) for size in A.shape)
         if m < 0 or n < 0 or m * n >= _LARGEST:
@@ -338,10 +338,11 @@ def _from_products(A: Any) -> LinearOperator:
 
 
 def _lacks_transpose(A: Any, error: Exception) -> bool:
-    """Whether a product with the transpose failed because there is none."""
+    """Returns true if a product with the transpose failed because there is none."""
     if isinstance(error, NotImplementedError):
         return True
-    # SciPy's operator of a matvec alone says so of vectors, but of blocks that None is no function.
+    # A SciPy operator with only a matvec reports this for vectors; for blocks, it fails by calling
+    # None.
     if not isinstance(A, scipy.sparse.linalg.LinearOperator):
         return False
     try:
@@ -354,27 +355,27 @@ def _lacks_transpose(A: Any, error: Exception) -> bool:
 
 
 def aslinearoperator(A: Any) -> LinearOperator:
-    """Make a linear operator of a matrix.
+    """Convert a matrix to a linear operator.
 
     Parameters
     ----------
     A : array_like, sparse matrix or operator
-        An array of float64 numbers in memory of either order is not copied, read-only or not, nor
-        are blocks of one; do not change its entries while the operator is used, since its norm and
-        whether it is symmetric are found once (give `A.copy()` where they will). Other arrays and
-        lists are converted, SciPy's sparse matrices copied. Anything else needs a shape and
-        products: `matmat` or `@`, and for most methods `rmatmat` or `.T`.
+        A float64 array in C or Fortran order is not copied, read-only or not, nor is a block of
+        one. Do not change its entries while the operator is used, since its norm and symmetry are
+        computed only once (pass `A.copy()` if they will change). Other arrays and lists are
+        converted, SciPy's sparse matrices are copied. Any other object needs a shape and products:
+        `matmat` or `@`, and for most methods `rmatmat` or `.T`.
 
     Returns
     -------
     LinearOperator
-        `A` itself if it is one of this library.
+        `A` itself if it is an operator of this library.
 
     Raises
     ------
     InvalidArgument
-        Complex numbers or objects, or a number of dimensions other than 2. NaN and Inf are found
-        at the first use, which raises `NumericalError`.
+        A has complex numbers or objects, or a number of dimensions other than 2. NaN and Inf are
+        detected at the first use, which raises `NumericalError`.
     """
     if isinstance(A, LinearOperator):
         return A
@@ -400,21 +401,21 @@ def kernel(
     degree: int = 3,
     offset: float = 1.0,
 ) -> LinearOperator:
-    """The matrix of a kernel function of all pairs of points, which is never formed.
+    """Return the matrix of a kernel function of all pairs of points, which is never formed.
 
     Parameters
     ----------
     points : array_like, shape (N, d)
-        One point a row; copied.
+        One point per row; copied.
     function : str, default="gaussian"
         "gaussian", exp(-r^2 / (2 h^2)) with r = |x - y|_2; "laplacian", exp(-|x - y|_1 / h);
         "matern32", "matern52", "polynomial", (x.y / d + offset)^degree; "linear" or "cosine".
     bandwidth : float, optional
         h; by default the median of the distances between points.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     offset : float, default=1.0
-        Of the polynomial kernel.
+        Offset of the polynomial kernel.
 
     Returns
     -------
@@ -441,12 +442,12 @@ def _kernel_from(
 
 
 def covariance(X: Any, *, correlation: bool = False) -> LinearOperator:
-    """The covariance of the columns of X, which is never formed.
+    """Return the covariance of the columns of X, which is never formed.
 
     Parameters
     ----------
     X : array_like, shape (n, d)
-        One sample a row, at least two; copied.
+        One sample per row, at least two; copied.
     correlation : bool, default=False
         Divide each column by its standard deviation.
 
@@ -465,7 +466,7 @@ def _covariance_from(X: Any, correlation: bool) -> LinearOperator:
 
 
 def path_text(path: Any) -> str:
-    """A path as text."""
+    """Returns a path as text."""
     text = os.fsdecode(os.fspath(path))
     if "\0" in text:
         raise InvalidArgument(f"the path {text!r} has a NUL in it")

@@ -1,4 +1,4 @@
-"""Functions made from the options of the library: signature, docstring and conversion to text.
+"""Functions generated from the library's options: signature, docstring and conversion to text.
 
 An option is a tuple (name, type, default, choices, help), as the library lists it.
 """
@@ -18,7 +18,7 @@ from ._errors import InvalidArgument
 
 Option = tuple[str, str, str, list[str], str]
 
-# What a type is called in a docstring, and the annotation of it in a stub.
+# Name of each type in a docstring, and its annotation in a stub.
 _WORDS = {
     "text": "str",
     "integer": "int",
@@ -27,7 +27,7 @@ _WORDS = {
     "integers": "sequence of int",
     "budget": "int or str",
 }
-# The same in a sentence.
+# Name of each type in a sentence.
 _KINDS = {
     "text": "a str",
     "integer": "an int",
@@ -45,7 +45,7 @@ _ANNOTATIONS = {
 
 
 def default_of(option: Option) -> Any:
-    """The default as Python writes it; None where the library decides."""
+    """Returns the default as a Python value; None if the library decides."""
     name, kind, text, _, _ = option
     if text == "" or (name == "rank" and text == "0"):
         return None
@@ -61,7 +61,7 @@ def default_of(option: Option) -> Any:
 
 
 def annotation_of(option: Option) -> str:
-    """The annotation of the parameter in a stub."""
+    """Returns the annotation of the parameter in a stub."""
     _, kind, _, choices, _ = option
     if kind == "choice":
         words = "Literal[" + ", ".join(f'"{choice}"' for choice in choices) + "]"
@@ -71,7 +71,7 @@ def annotation_of(option: Option) -> str:
 
 
 def text_of(function: str, option: Option, value: Any) -> str:
-    """The value as the library reads it."""
+    """Returns the value in the form that the library reads."""
     name, kind, _, choices, _ = option
     try:
         if kind == "flag":
@@ -108,7 +108,7 @@ def text_of(function: str, option: Option, value: Any) -> str:
 def texts_of(
     function: str, options: Sequence[Option], given: dict[str, Any]
 ) -> list[tuple[str, str]]:
-    """What is given and not None, as the library reads it."""
+    """Returns the given values that are not None, in the form that the library reads."""
     known = {option[0]: option for option in options}
     return [
         (name, text_of(function, known[name], value))
@@ -120,7 +120,7 @@ def texts_of(
 def parameters_of(
     options: Sequence[Option], positional: Sequence[str] = ()
 ) -> list[inspect.Parameter]:
-    """A parameter for each option; all but `positional` by keyword alone."""
+    """Returns a parameter for each option; all but `positional` are keyword-only."""
     positional_kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     keyword_kind = inspect.Parameter.KEYWORD_ONLY
     first = [option for option in options if option[0] in positional]
@@ -137,7 +137,7 @@ def _shown(default: Any) -> str:
 
 
 def _quoted(help_text: str, choices: Sequence[str]) -> str:
-    """The help with the choices that it explains in quotes: "psd": C W^+ C^T."""
+    """Returns the help text with the choices that it explains in quotes: "psd": C W^+ C^T."""
     for chosen in choices:
         help_text = re.sub(
             rf"(^|[:;,] ){re.escape(chosen)}(?=[:;,])",
@@ -148,7 +148,7 @@ def _quoted(help_text: str, choices: Sequence[str]) -> str:
 
 
 def documentation_of(options: Sequence[Option], skip: Sequence[str] = ()) -> str:
-    """The options as a section of a docstring in NumPy's style."""
+    """Returns the options as a section of a docstring in NumPy style."""
     lines: list[str] = []
     for option in options:
         name, kind, _, choices, help_text = option
@@ -172,7 +172,7 @@ def documentation_of(options: Sequence[Option], skip: Sequence[str] = ()) -> str
 def finish(
     function: Callable[..., Any], name: str, parameters: Sequence[inspect.Parameter], doc: str
 ) -> Any:
-    """Gives a function that takes **options its name, signature and documentation."""
+    """Sets the name, signature and documentation of a function that takes **options."""
     function.__name__ = function.__qualname__ = name
     function.__module__ = "matapprox"
     function.__doc__ = doc

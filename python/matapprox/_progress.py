@@ -1,4 +1,4 @@
-"""Progress of a fit: a callback, or a bar of tqdm."""
+"""Progress of a fit: a callback, or a tqdm progress bar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Callback = Callable[[int, "float | None", "float | None"], Any]
 
 @contextlib.contextmanager
 def progress_callback(name: str, progress: bool | Callback | None) -> Iterator[Callback | None]:
-    """What the library calls; None for nothing. A bar is closed at the end, full after success."""
+    """Yields the library's callback, or None. Closes a progress bar at the end, full on success."""
     if progress is None or progress is False:
         yield None
         return

@@ -1,4 +1,4 @@
-"""How many threads the library uses."""
+"""Number of threads of the library."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from ._check import whole_number
 
 
 def set_threads(count: int) -> None:
-    """Have the library use that many threads, at least one; results do not depend on it."""
+    """Set the number of threads of the library, at least one; results do not depend on it."""
     _core.set_threads(whole_number("set_threads", "count", count, least=1))
 
 
 def threads() -> int:
-    """How many threads the library uses."""
+    """Return the number of threads of the library."""
     return _core.threads()

@@ -25,12 +25,12 @@ __all__ = ["CUR", "Nystroem", "RandomProjection", "TruncatedSVD"]
 
 _FLOATS = [np.float64, np.float32]
 _SPARSE = ["csr", "csc"]
-# Kernels of scikit-learn that this library has too: their matrices are never formed.
+# Kernels of scikit-learn that this library supports: their matrices are never formed.
 _KERNELS = ("rbf", "laplacian", "linear", "cosine")
 
 
 def _choices(method: str, option: str) -> list[str]:
-    """The values that an option of a method may have."""
+    """Returns the valid values of an option of a method."""
     return next(found[3] for found in _fits.METHODS[method][1] if found[0] == option)
 
 
@@ -39,7 +39,7 @@ def _seed(random_state: Any) -> int:
 
 
 class _Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What the estimators have in common."""
+    """Common base class of the estimators."""
 
     def _check(self, X: Any, *, reset: bool, **options: Any) -> Any:
         _refuse_mask(X, "X")
@@ -60,23 +60,23 @@ class TruncatedSVD(_Transformer):
     n_components : int, default=2
         Number of singular triplets, at most min(n_samples, n_features).
     algorithm : {"randomized", "krylov", "arpack", "dense", "auto"}, default="randomized"
-        How they are computed. "arpack" is another name of "krylov".
+        Algorithm of the decomposition. "arpack" is another name of "krylov".
     n_iter : int, default=5
         Power iterations of the randomized algorithm.
     n_oversamples, power_iteration_normalizer
-        As scikit-learn has them, and of no effect: the block Krylov space is orthogonalized at each
-        step, and wider than any oversampling makes it.
+        Accepted as in scikit-learn, but without effect: the block Krylov space is orthogonalized in
+        each step, and is wider than with any oversampling.
     random_state : int, RandomState instance or None, default=None
         Seed of the random start.
     tol : float, default=0.0
-        Relative residual of each triplet by "krylov"; 0: 1e-10.
+        Relative residual of each triplet with "krylov"; 0 means 1e-10.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         Right singular vectors.
     explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
-        Variance of the transformed samples, and its share of that of X.
+        Variance of the transformed samples, and its share of the variance of X.
     singular_values_ : ndarray of shape (n_components,)
     approximation_ : Approximation
         U S V^T of the training data.
@@ -112,12 +112,12 @@ class TruncatedSVD(_Transformer):
         self.tol = tol
 
     def fit(self, X: Any, y: Any = None) -> TruncatedSVD:
-        """Find the components of X."""
+        """Compute the components of X."""
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Find the components of X, and return the transformed X."""
+        """Compute the components of X, and return the transformed X."""
         self._validate_params()
         X = self._check(X, reset=True, ensure_min_features=2)
         if self.n_components > min(X.shape):
@@ -145,12 +145,12 @@ class TruncatedSVD(_Transformer):
         return transformed
 
     def transform(self, X: Any) -> Any:
-        """X V."""
+        """Return X V."""
         check_is_fitted(self)
         return safe_sparse_dot(self._check(X, reset=False), self.components_.T)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Back to the original space."""
+        """Return X in the original space."""
         check_is_fitted(self)
         return check_array(X, dtype=_FLOATS) @ self.components_
 
@@ -160,7 +160,7 @@ class TruncatedSVD(_Transformer):
 
 
 def _total_variance(X: Any) -> float:
-    """The sum of the variances of the columns."""
+    """Returns the sum of the variances of the columns."""
     if not sp.issparse(X):
         return float(np.var(X, axis=0).sum())
     squares = X.multiply(X).mean(axis=0)
@@ -173,28 +173,28 @@ class Nystroem(_Transformer):
     Parameters
     ----------
     kernel : str or callable, default="rbf"
-        As of scikit-learn's `pairwise_kernels`.
+        Kernel, as in scikit-learn's `pairwise_kernels`.
     gamma, coef0, degree : float, default=None
-        Of the kernel.
+        Parameters of the kernel.
     kernel_params : dict, default=None
         Further parameters of a callable kernel.
     n_components : int, default=100
-        Number of landmarks, and of features; fewer where the kernel matrix has a lower rank.
+        Number of landmarks, and of features; fewer if the kernel matrix has a lower rank.
     sampling : str, default="auto"
-        How landmarks are chosen: a value of `matapprox.nystrom`'s option, for positive semidefinite
-        kernels; "uniform", as scikit-learn does, for any. "auto": "pivoted_cholesky" for "rbf",
-        "laplacian", "linear" and "cosine", else "uniform".
+        Selection of the landmarks: a value of `matapprox.nystrom`'s option for positive
+        semidefinite kernels; "uniform", as in scikit-learn, for any kernel. "auto":
+        "pivoted_cholesky" for "rbf", "laplacian", "linear" and "cosine", else "uniform".
     random_state : int, RandomState instance or None, default=None
         Seed of the choice.
     n_jobs : int, default=None
-        Of `pairwise_kernels`.
+        Number of jobs of `pairwise_kernels`.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
         The landmarks.
     component_indices_ : ndarray of shape (n_components,)
-        Their places in the training data.
+        Indices of the landmarks in the training data.
     normalization_ : ndarray of shape (n_components, n_components)
         The inverse square root of the kernel matrix of the landmarks.
     """
@@ -257,7 +257,7 @@ class Nystroem(_Transformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Features whose scalar products approximate the kernel."""
+        """Return features whose scalar products approximate the kernel."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
         features = self._with_landmarks(X) @ self.normalization_.T
@@ -281,7 +281,7 @@ class Nystroem(_Transformer):
         return np.array(found.summary["chosen_columns"])
 
     def _kernel_matrix(self, X: Any) -> Any:
-        """All of it, formed only where the library does not have the kernel."""
+        """Returns the whole kernel matrix; forms it only if the library lacks the kernel."""
         parameters = self._kernel_parameters()
         gamma = parameters.get("gamma")
         d = X.shape[1]
@@ -298,7 +298,7 @@ class Nystroem(_Transformer):
         return self._kernel(X, X)
 
     def _with_landmarks(self, X: Any) -> Any:
-        """The kernel of samples and landmarks; of a precomputed matrix its columns."""
+        """Returns the kernel of samples and landmarks, or columns of a precomputed matrix."""
         if self.kernel != "precomputed":
             return self._kernel(X, self.components_)
         columns = X[:, self.component_indices_]
@@ -333,13 +333,13 @@ class RandomProjection(_Transformer):
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        Features after it; "auto": what the Johnson-Lindenstrauss lemma asks for.
+        Number of output features; "auto": the number required by the Johnson-Lindenstrauss lemma.
     kind : {"gaussian", "rademacher", "sparse", "srht"}, default="gaussian"
         Distribution of the matrix; "sparse": two thirds of its entries are 0.
     eps : float, default=0.1
-        Of the lemma: the most by which squared distances may change.
+        Epsilon of the lemma: largest relative change of squared distances.
     dense_output : bool, default=False
-        Kind "sparse": transform sparse data into dense.
+        Return dense features for sparse data with kind "sparse".
     compute_inverse_components : bool, default=False
         Compute the pseudo-inverse in `fit`.
     random_state : int, RandomState instance or None, default=None
@@ -350,9 +350,9 @@ class RandomProjection(_Transformer):
     n_components_ : int
     components_ : ndarray or sparse array of shape (n_components, n_features)
     inverse_components_ : ndarray of shape (n_features, n_components)
-        With `compute_inverse_components`.
+        Pseudo-inverse of the matrix, if `compute_inverse_components`.
     operator_ : LinearOperator
-        The matrix as the library holds it: five numbers.
+        The matrix as the library stores it: five numbers.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -382,7 +382,7 @@ class RandomProjection(_Transformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> RandomProjection:
-        """Make the matrix; of X only the shape is used."""
+        """Generate the matrix; only the shape of X is used."""
         self._validate_params()
         X = self._check(X, reset=True)
         self.n_components_ = self._size(*X.shape)
@@ -418,13 +418,13 @@ class RandomProjection(_Transformer):
         return size
 
     def transform(self, X: Any) -> Any:
-        """X R^T."""
+        """Return X R^T."""
         check_is_fitted(self)
         X = self._check(X, reset=False)
         return safe_sparse_dot(X, self.components_.T, dense_output=self.dense_output)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Back to the original space, by the pseudo-inverse."""
+        """Return X in the original space, by the pseudo-inverse."""
         check_is_fitted(self)
         X = check_array(X, dtype=_FLOATS, accept_sparse=_SPARSE)
         inverse = self.inverse_components_ if self.compute_inverse_components else self._inverse()
@@ -442,14 +442,14 @@ def _projection(kind: str, seed: int, rows: int, cols: int) -> LinearOperator:
 
 
 class CUR(_Transformer):
-    """Reduce dimensionality by actual samples: X is nearly its features times rows of X.
+    """Reduce dimensionality by actual samples: X is approximately its features times rows of X.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of columns and of rows, at most min(n_samples, n_features).
     sampling : str, default="pivoted_qr"
-        How they are chosen: a value of `matapprox.cur`'s option.
+        Selection of columns and rows: a value of `matapprox.cur`'s option.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice.
 
@@ -458,7 +458,7 @@ class CUR(_Transformer):
     components_ : ndarray or sparse array of shape (n_components, n_features)
         The chosen rows of X.
     row_indices_, column_indices_ : ndarray of shape (n_components,)
-        Where they are, and which features were chosen.
+        Indices of the chosen rows, and of the chosen columns (features).
     approximation_ : Approximation
         C U R of the training data.
     """
@@ -500,11 +500,11 @@ class CUR(_Transformer):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Coordinates Y for which Y @ components_ is nearest to X."""
+        """Return the coordinates Y for which Y @ components_ is closest to X."""
         check_is_fitted(self)
         return self._check(X, reset=False) @ self._inverse
 
     def inverse_transform(self, X: Any) -> Any:
-        """Back to the original space."""
+        """Return X in the original space."""
         check_is_fitted(self)
         return check_array(X, dtype=_FLOATS) @ self.components_

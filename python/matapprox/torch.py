@@ -1,4 +1,4 @@
-"""PyTorch: operators that gradients go through, and attention layers as modules, on the CPU."""
+"""PyTorch: differentiable operators, and attention layers as modules, on the CPU."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLOATS = (torch.float32, torch.float64)
 
 
 def _check(function: str, name: str, x: Any) -> None:
-    """Refuses a tensor that is not computed with here, with the reason."""
+    """Rejects a tensor that is not supported here, with the reason."""
     if not isinstance(x, torch.Tensor):
         raise InvalidArgument(f"{function}: {name} is a {type(x).__name__}, not a tensor")
     if x.device.type != "cpu":
@@ -36,10 +36,10 @@ def _check(function: str, name: str, x: Any) -> None:
 
 
 class _Uncompiled:
-    """A function that torch.compile leaves as it is: there is nothing in it that could be traced.
+    """A function that torch.compile does not compile, since nothing in it can be traced.
 
-    It is torch.compiler.disable, whose import takes as long as that of PyTorch itself, so it waits
-    until torch.compile is in use.
+    It applies torch.compiler.disable once torch.compile is in use, since the import of that
+    function takes as long as that of PyTorch itself.
     """
 
     def __init__(self, function: Any) -> None:
@@ -63,7 +63,7 @@ def _product(A: LinearOperator, x: Any) -> Any:
             f"multiply: x of shape {tuple(X.shape)} does not fit an operator that is {m} x {n}; "
             f"({n},), ({n}, k) and (..., {n}, k) do"
         )
-    # Rows of these are columns of x and of the result.
+    # Rows of these arrays are columns of x and of the result.
     columns = X.reshape(1, n) if X.ndim == 1 else X.swapaxes(-1, -2).reshape(-1, n)
     Y = np.empty((columns.shape[0], m))
     if columns.size:
@@ -75,35 +75,35 @@ def _product(A: LinearOperator, x: Any) -> Any:
 
 
 class LinearOperatorFunction(torch.autograd.Function):
-    """A x for an operator A and a tensor x; the gradient by x is A^T g.
+    """Computes A x for an operator A and a tensor x; the gradient with respect to x is A^T g.
 
-    `LinearOperatorFunction.apply(A, x)` is what `multiply` calls. It is linear in x, so derivatives
-    of any order are products too, also those of `torch.func` and of forward mode.
+    `multiply` calls `LinearOperatorFunction.apply(A, x)`. The function is linear in x, so
+    derivatives of any order are products too, also those of `torch.func` and of forward mode.
     """
 
     @staticmethod
     def forward(A: Any, x: Any) -> Any:
-        """A x, computed in float64 and returned in the type of x."""
+        """Returns A x, computed in float64, in the type of x."""
         return _product(aslinearoperator(A), x)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keeps the operator."""
+        """Saves the operator for the derivatives."""
         ctx.A = aslinearoperator(inputs[0])
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        """A^T g."""
+        """Returns A^T g."""
         return None, LinearOperatorFunction.apply(ctx.A.T, gradients[0])
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
-        """A t."""
+        """Returns A t."""
         return LinearOperatorFunction.apply(ctx.A, tangents[1])
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], A: Any, x: Any) -> Any:
-        """All at once: vectors side by side, matrices as a batch."""
+        """Multiplies all at once: vectors as columns of a matrix, matrices as a batch."""
         out_dim = 1 if x.ndim == 2 else 0
         return LinearOperatorFunction.apply(A, x.movedim(in_dims[1], out_dim)), out_dim
 
@@ -116,20 +116,21 @@ _uncompiled_product = _Uncompiled(_differentiable_product)
 
 
 def multiply(A: Any, x: torch.Tensor) -> torch.Tensor:
-    """A x, through which gradients go to x.
+    """Return A x, differentiable with respect to x.
 
     Parameters
     ----------
     A : operator, array_like or sparse matrix
-        An m x n matrix, whatever `matapprox.aslinearoperator` takes: an `Approximation`, a kernel
-        that is never formed. It is a constant; its products are computed in float64.
+        An m x n matrix in any form that `matapprox.aslinearoperator` accepts, such as an
+        `Approximation` or a kernel that is never formed. It is a constant; its products are
+        computed in float64.
     x : tensor of shape (n,), (n, k) or (..., n, k)
         float32 or float64, on the CPU.
 
     Returns
     -------
     tensor of shape (m,), (m, k) or (..., m, k)
-        In the type of x.
+        The product, in the type of x.
 
     Raises
     ------
@@ -141,12 +142,12 @@ def multiply(A: Any, x: torch.Tensor) -> torch.Tensor:
 
 
 class Operator(nn.Module):
-    """`multiply` by an operator as a module. It has no parameters.
+    """A module that applies `multiply` with an operator. It has no parameters.
 
     Parameters
     ----------
     A : operator, array_like or sparse matrix
-        As in `multiply`.
+        The matrix, as in `multiply`.
     """
 
     def __init__(self, A: Any) -> None:
@@ -154,21 +155,21 @@ class Operator(nn.Module):
         self.A = aslinearoperator(A)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """A x."""
+        """Return A x."""
         return multiply(self.A, x)
 
     def extra_repr(self) -> str:
-        """The operator."""
+        """Return the representation of the operator."""
         return repr(self.A)
 
 
 def _drawn_seed() -> int:
-    """From PyTorch's generator, so that torch.manual_seed decides."""
+    """Returns a seed from PyTorch's generator, which torch.manual_seed controls."""
     return int(torch.randint(2**63 - 1, ()))
 
 
 class _FirstDerivative(torch.autograd.Function):
-    """The first tensors as they are, and an error where they are derived by the others."""
+    """Returns the first tensors unchanged; raises an error if they are differentiated."""
 
     @staticmethod
     def forward(ctx: Any, count: int, *tensors: Any) -> Any:
@@ -214,37 +215,37 @@ class _AttentionFunction(torch.autograd.Function):
 
 
 class Attention(nn.Module):
-    """A layer that mixes tokens by one of the library's mechanisms, with its projections.
+    """An attention layer with one of the library's mechanisms and its projections.
 
     Parameters and results are those of the layers of `matapprox attention`: `query.weight` is
-    width x width and multiplies from the right, `query.bias` 1 x width, and so on.
+    width x width and multiplies from the right, `query.bias` is 1 x width, and so on.
 
     Parameters
     ----------
     mechanism : str, default="softmax"
         One of `mechanisms()`.
     width : int
-        Numbers of a token.
+        Number of features per token.
     heads : int, default=1
-        A divisor of the width.
+        Number of heads, a divisor of the width.
     length : int
-        The most tokens that a sample may have.
+        Largest number of tokens of a sample.
     causal : bool, default=False
-        A token sees those before it only; refused by mechanisms for which that would not hold.
+        Let a token depend only on itself and earlier ones; rejected by mechanisms that cannot.
     dropout : float, default=0.0
-        Share of the attention probabilities that are dropped in training mode; refused by
-        mechanisms that form none. Which, `torch.manual_seed` decides.
+        Share of the attention probabilities that are dropped in training mode, at random as set by
+        `torch.manual_seed`; rejected by mechanisms that form no probabilities.
     seed : int, default=1
-        Of patterns that are neither trained nor in the state (the random blocks of BigBird).
+        Seed of patterns that are neither trained nor in the state (random blocks of BigBird).
     dtype : torch.dtype, optional
-        torch.float32 or torch.float64 of the parameters; else PyTorch's default.
+        torch.float32 or torch.float64, the type of the parameters; by default PyTorch's.
     **options
-        Of the mechanism, as `mechanisms()` lists them.
+        Options of the mechanism, as listed by `mechanisms()`.
 
     Raises
     ------
     InvalidArgument
-        There is no such mechanism, or it refuses a value.
+        There is no such mechanism, or it rejects a value.
     TypeError
         The mechanism has no such option.
     NotAvailable
@@ -303,11 +304,11 @@ class Attention(nn.Module):
         return [torch.from_numpy(value) for value in values]
 
     def _given(self) -> list[Any]:
-        """The parameters in the layer's order, also where others stand in for them."""
+        """Returns the parameters in the layer's order, also if they have been substituted."""
         return [_operator.attrgetter(p.name)(self) for p in self._layer.parameters]
 
     def reset_parameters(self) -> None:
-        """Draws the parameters anew; `torch.manual_seed` decides."""
+        """Draw the parameters again at random, as set by `torch.manual_seed`."""
         with torch.no_grad():
             for parameter, values in zip(self._given(), self._drawn(torch.float64), strict=True):
                 parameter.copy_(values)
@@ -319,22 +320,22 @@ class Attention(nn.Module):
         *,
         auxiliary_loss: bool = False,
     ) -> Any:
-        """The tokens mixed.
+        """Apply the layer.
 
         Parameters
         ----------
         x : tensor of shape (batch, length, width) or (length, width)
-            In the type of the parameters, on the CPU.
+            Tokens, in the type of the parameters, on the CPU.
         mask : tensor of bool, of shape (batch, length) or (length,), optional
-            True where there is a token, False for padding, which has no influence on tokens.
+            True for a token, False for padding, which has no influence on tokens.
         auxiliary_loss : bool, default=False
-            Whether the mean over the batch of what the mechanism adds to the loss is returned too
+            Also return the mean over the batch of the mechanism's term of the loss
             (Singularformer; 0 for the others).
 
         Returns
         -------
         tensor of shape (batch, length, width_out) or (length, width_out)
-            With `auxiliary_loss` a tuple of it and a tensor without dimensions.
+            If `auxiliary_loss`, a tuple of this tensor and a tensor without dimensions.
         """
         return _uncompiled_mix(self, x, mask, auxiliary_loss)
 
@@ -377,7 +378,7 @@ class Attention(nn.Module):
         return (y, auxiliary) if auxiliary_loss else y
 
     def extra_repr(self) -> str:
-        """The mechanism and the sizes."""
+        """Return the mechanism and the sizes."""
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return (
             f"{self.mechanism!r}, width={self.width}, heads={self.heads}, length={self.length}, "
@@ -389,7 +390,7 @@ _uncompiled_mix = _Uncompiled(Attention._mix)
 
 
 def mechanisms() -> dict[str, str]:
-    """Each mechanism of `Attention`: what it is, and its options."""
+    """Return the description of each mechanism of `Attention`, with its options."""
     from ._layers import documentation
 
     return documentation()

@@ -10,7 +10,7 @@
 namespace matapprox::python {
 namespace {
 
-/// Raises `matapprox.<name>` (python/matapprox/_errors.py) with that message.
+/// Raises `matapprox.<name>` (python/matapprox/_errors.py) with this message.
 void raise(const char* name, const char* message) {
   const nb::object type = nb::module_::import_("matapprox._errors").attr(name);
   PyErr_SetString(type.ptr(), message);

@@ -6,16 +6,16 @@
 
 #include "matapprox/core/options.hpp"
 
-// What the modules of the package share.
+// Code shared by the modules of the package.
 
 namespace matapprox::python {
 
 namespace nb = nanobind;
 
-/// Errors of the library become those of python/matapprox/_errors.py.
+/// Translates errors of the library into those of python/matapprox/_errors.py.
 void register_errors();
 
-/// An options struct as a list of tuples (name, type, default, choices, help).
+/// Returns an options struct as a list of tuples (name, type, default, choices, help).
 nb::list option_tuples(const std::vector<OptionText>& options);
 
 }  // namespace matapprox::python

@@ -22,12 +22,12 @@
 namespace matapprox::python {
 namespace {
 
-/// How often Python's signal handlers get their turn while a fit runs, and a callback at most.
+/// Interval of Python's signal handlers during a fit, and shortest interval between callbacks.
 constexpr std::chrono::milliseconds kPollInterval{50};
 
-/// What Python asks of long work: `progress` is None or is called with (iteration, relative error,
-/// fraction done), where what is not known is None.
-struct Wishes {
+/// Options of a long computation from Python. `progress` is None or is called with (iteration,
+/// relative error, fraction done), where unknown values are None.
+struct FitControls {
   nb::object progress;
   double max_seconds = 0;
   double target_error = 0;
@@ -35,7 +35,7 @@ struct Wishes {
 
 nb::object known(double value) { return value < 0 ? nb::none() : nb::cast(value); }
 
-/// Calls Python now and then. What the callback raises stops the work, and is kept.
+/// Calls Python at most once per interval. An exception of the callback stops the work and is kept.
 class ProgressCallback {
  public:
   ProgressCallback(nb::object callback, std::atomic<bool>& stop)
@@ -62,32 +62,32 @@ class ProgressCallback {
   std::exception_ptr failure_;
 };
 
-/// Has KeyboardInterrupt raised in the code of Python, if any, that this thread is in; code that
-/// waits for something outside of Python does not notice.
+/// Raises KeyboardInterrupt in the Python code, if any, that this thread is running. Code that
+/// waits for something outside of Python is not interrupted.
 void interrupt_python(unsigned long thread) {
   if (thread != 0) PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
 }
 
-/// The result of work that was interrupted, and by what: an exception of a signal handler.
+/// The result of the work and, if it was interrupted, the exception of the signal handler.
 template <class Result>
 struct Outcome {
   std::optional<Result> result;
   nb::object interrupt = nb::none();
 };
 
-/// Runs `work` in a thread of its own, without the interpreter's lock; this one lets Python handle
-/// signals meanwhile. Rethrows what a callback raised, else what the work threw.
+/// Runs `work` in a separate thread without the interpreter's lock; meanwhile this thread lets
+/// Python handle signals. Rethrows the exception of a callback, else that of the work.
 template <class Result>
-Outcome<Result> in_thread(const Wishes& wishes,
+Outcome<Result> in_thread(const FitControls& controls,
                           const std::function<Result(const RunControl& control)>& work) {
   std::atomic<bool> stop{false};
   Running counts(stop);
-  ProgressCallback callback(wishes.progress, stop);
+  ProgressCallback callback(controls.progress, stop);
   RunControl control;
   control.stop = &stop;
-  control.max_seconds = wishes.max_seconds;
-  control.target_error = wishes.target_error;
-  if (!wishes.progress.is_none()) {
+  control.max_seconds = controls.max_seconds;
+  control.target_error = controls.target_error;
+  if (!controls.progress.is_none()) {
     control.progress = [&](const Progress& now) { callback(now); };
   }
   std::atomic<unsigned long> worker{0};
@@ -105,7 +105,8 @@ Outcome<Result> in_thread(const Wishes& wishes,
       waiting = running.wait_for(kPollInterval) != std::future_status::ready;
     }
     if (PyErr_CheckSignals() == 0) continue;
-    // Of several, the first one counts; the second does not wait for a callback or an operator.
+    // The first of several signals is reported; the second interrupts a running callback or
+    // operator.
     nb::python_error raised;
     if (outcome.interrupt.is_none()) {
       outcome.interrupt = nb::borrow(raised.value());
@@ -132,11 +133,11 @@ nb::tuple as_tuple(const Outcome<Result>& outcome,
   return nb::make_tuple(outcome.result ? value(*outcome.result) : nb::none(), outcome.interrupt);
 }
 
-/// Where a fit starts, and where it is kept.
+/// The starting point of a fit, and its checkpoint file.
 struct Continuation {
   const ApproximationHandle* warm_start = nullptr;
-  std::string checkpoint;  ///< a file; empty: none
-  bool resume = false;     ///< from that file
+  std::string checkpoint;  ///< a file; empty for none
+  bool resume = false;     ///< resume from that file
 };
 
 Fit fit_of(const Method& method, const NamedOptions& options, const Continuation& continuation) {
@@ -154,7 +155,7 @@ Fit fit_of(const Method& method, const NamedOptions& options, const Continuation
   };
 }
 
-/// Runs with checkpoints in a file, which at the end holds the result.
+/// Runs the fit with checkpoints in a file, which holds the result at the end.
 RunResult run_with_checkpoints(const Fit& fit,
                                const Method& method,
                                const LoadedMatrix& input,
@@ -195,15 +196,15 @@ RunResult run_with_checkpoints(const Fit& fit,
   return result;
 }
 
-/// ((approximation, seconds, passes) or None, interrupt or None)
+/// Returns ((approximation, seconds, passes) or None, interrupt or None).
 nb::tuple fit(const Handle& A,
               const std::string& method,
               const NamedOptions& options,
               const std::string& precision,
               const Continuation& continuation,
-              const Wishes& wishes) {
+              const FitControls& controls) {
   const auto stored = enum_of<Precision>("precision", precision);
-  const auto outcome = in_thread<RunResult>(wishes, [&](const RunControl& control) {
+  const auto outcome = in_thread<RunResult>(controls, [&](const RunControl& control) {
     const Method& chosen = find_method(method);
     if (continuation.warm_start == nullptr && continuation.checkpoint.empty()) {
       return run(chosen, *A.matrix, options, stored, control);
@@ -235,11 +236,11 @@ nb::dict candidate_dict(const BestCandidate& candidate) {
   return row;
 }
 
-nb::tuple best_of(const Handle& A, const NamedOptions& options, const Wishes& wishes) {
+nb::tuple best_of(const Handle& A, const NamedOptions& options, const FitControls& controls) {
   check_names("best", options, list_options(BestOptions{}));
   const auto chosen = options_from<BestOptions>(options);
   const auto outcome = in_thread<BestResult>(
-      wishes, [&](const RunControl& control) { return best(*A.matrix, chosen, control); });
+      controls, [&](const RunControl& control) { return best(*A.matrix, chosen, control); });
   return as_tuple<BestResult>(outcome, [](const BestResult& result) -> nb::object {
     nb::list candidates;
     for (const BestCandidate& candidate : result.candidates)
@@ -257,7 +258,7 @@ nb::tuple measure_error(const Handle& A,
                         const std::string& effort,
                         std::optional<double> confidence,
                         std::uint64_t seed,
-                        const Wishes& wishes) {
+                        const FitControls& controls) {
   MeasureOptions options;
   options.effort = enum_of<MeasureEffort>("measure: effort", effort);
   options.seed = seed;
@@ -267,13 +268,13 @@ nb::tuple measure_error(const Handle& A,
     options.certificate->confidence = *confidence;
     options.certificate->seed = seed;
   }
-  const auto outcome = in_thread<Measurement>(wishes, [&](const RunControl& control) {
+  const auto outcome = in_thread<Measurement>(controls, [&](const RunControl& control) {
     return measure(*A.matrix, *B.matrix, describe(*A.matrix, options, control), options, control);
   });
   return as_tuple<Measurement>(outcome, [](const Measurement& found) { return nb::cast(found); });
 }
 
-/// Keys as in the program's JSON.
+/// Returns a row with the keys of the program's JSON.
 nb::dict row_dict(const ComparisonRow& row) {
   nb::dict result;
   result["method"] = row.method;
@@ -303,23 +304,23 @@ nb::dict row_dict(const ComparisonRow& row) {
   return result;
 }
 
-/// (description, basis, rows) and an interrupt or None.
+/// Returns ((description, basis, rows) or None, interrupt or None).
 nb::tuple compare_methods(const Handle& A,
                           const std::vector<std::string>& names,
                           const std::string& budget,
                           Index rank,
                           std::uint64_t seed,
-                          const Wishes& wishes) {
+                          const FitControls& controls) {
   ComparisonOptions options;
   options.methods = names;
   options.rank = rank;
   if (!budget.empty()) options.budget = parse_budget(budget);
-  options.target_error = wishes.target_error;
+  options.target_error = controls.target_error;
   options.seed = seed;
   options.measure.effort = MeasureEffort::kQuick;
   options.measure.seed = seed;
-  options.max_seconds = wishes.max_seconds;
-  Wishes whole{wishes.progress, std::numeric_limits<double>::infinity(), 0};
+  options.max_seconds = controls.max_seconds;
+  FitControls whole{controls.progress, std::numeric_limits<double>::infinity(), 0};
   const auto outcome = in_thread<Comparison>(
       whole, [&](const RunControl& control) { return compare(*A.matrix, options, control); });
   return as_tuple<Comparison>(outcome, [](const Comparison& comparison) -> nb::object {
@@ -332,11 +333,11 @@ nb::tuple compare_methods(const Handle& A,
 }  // namespace
 
 void bind_fits(nb::module_& m) {
-  nb::class_<Wishes>(m, "Wishes")
+  nb::class_<FitControls>(m, "FitControls")
       .def(
           "__init__",
-          [](Wishes* self, nb::object progress, double max_seconds, double target_error) {
-            new (self) Wishes{std::move(progress), max_seconds, target_error};
+          [](FitControls* self, nb::object progress, double max_seconds, double target_error) {
+            new (self) FitControls{std::move(progress), max_seconds, target_error};
           },
           nb::arg("progress").none(),
           nb::arg("max_seconds"),

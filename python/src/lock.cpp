@@ -17,12 +17,12 @@ namespace {
 
 namespace nb = nanobind;
 
-/// Guarded by the interpreter's lock.
+/// State of the threads inside the library. Guarded by the interpreter's lock.
 struct Inside {
-  int threads = 0;                          ///< in a fit or a product
-  std::vector<std::atomic<bool>*> stops;    ///< of the fits
-  std::optional<std::thread::id> ended_by;  ///< the thread that ends the interpreter
-  unsigned generation = 0;                  ///< what a fork leaves behind no longer counts
+  int threads = 0;                          ///< threads in a fit or a product
+  std::vector<std::atomic<bool>*> stops;    ///< stop flags of the running fits
+  std::optional<std::thread::id> ended_by;  ///< thread that ends the interpreter
+  unsigned generation = 0;                  ///< incremented by a fork; older counts are void
 
   bool ended_by_another() const { return ended_by && *ended_by != std::this_thread::get_id(); }
 };
@@ -32,12 +32,12 @@ Inside& inside() {
   return only;
 }
 
-/// Whether this thread is counted already, or belongs to a fit that is.
+/// True if this thread is already counted, or belongs to a fit that is.
 thread_local bool counted = false;
 
 using Question = int();
 
-/// The function of this process that has the first of the names, in their order, that there is.
+/// Returns the first of the named functions that this process exports.
 Question* find_question(std::initializer_list<const char*> names) {
   for (const char* name : names) {
     void* address = dlsym(RTLD_DEFAULT, name);
@@ -50,7 +50,7 @@ Question* find_question(std::initializer_list<const char*> names) {
   throw std::runtime_error(std::string("this Python does not export ") + *names.begin());
 }
 
-/// What every CPython answers, though it is no part of the stable ABI.
+/// Functions that every CPython exports, though they are not part of the stable ABI.
 struct Interpreter {
   Question* is_finalizing = find_question({"Py_IsFinalizing", "_Py_IsFinalizing"});
   Question* holds_lock = find_question({"PyGILState_Check"});
@@ -62,10 +62,10 @@ const Interpreter& interpreter() {
 }
 
 bool is_finalizing() { return interpreter().is_finalizing() != 0; }
-/// Whether this thread has the interpreter's lock.
+/// Returns true if this thread holds the interpreter's lock.
 bool holds_lock() { return interpreter().holds_lock() != 0; }
 
-/// Where the interpreter is ended by another thread, gives up the lock for good.
+/// If another thread ends the interpreter, releases the lock and never returns.
 void sleep_if_ended() {
   if (!inside().ended_by_another()) return;
   PyEval_SaveThread();
@@ -96,7 +96,7 @@ void end() {
   }
 }
 
-/// In the child of a fork, which has one thread.
+/// Called in the child of a fork, which has one thread.
 void forget_other_threads() {
   Inside& here = inside();
   ++here.generation;
@@ -152,7 +152,7 @@ PartOfRun::PartOfRun() { counted = true; }
 PartOfRun::~PartOfRun() { counted = false; }
 
 void bind_lock(nb::module_& m) {
-  interpreter();  // what is missing is said when the module is loaded
+  interpreter();  // fails when the module is loaded if a function is missing
   m.def("end", &end);
   m.def("forget_other_threads", &forget_other_threads);
 }

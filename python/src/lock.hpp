@@ -4,14 +4,15 @@
 
 #include <atomic>
 
-// The interpreter's lock, and its end. CPython ends a thread that asks for the lock once the
-// interpreter is being finalized by unwinding its stack, which in a destructor ends the process. So
-// a hook of `atexit` asks fits to stop and waits for all threads that are in the library; a thread
-// that comes after it sleeps until the process ends, as threads do from CPython 3.14 on.
+// The interpreter's lock, and the end of the interpreter. If a thread requests the lock while the
+// interpreter is being finalized, CPython ends the thread by unwinding its stack, which in a
+// destructor ends the process. Therefore a hook of `atexit` asks fits to stop and waits for all
+// threads that are in the library. A thread that arrives later sleeps until the process ends, as
+// threads do from CPython 3.14 on.
 
 namespace matapprox::python {
 
-/// Gives up the lock, and takes it back at the end.
+/// Releases the lock, and reacquires it at the end of the scope.
 class Unlocked {
  public:
   Unlocked();
@@ -25,7 +26,7 @@ class Unlocked {
   unsigned generation_ = 0;
 };
 
-/// Takes the lock in a thread that does not have it.
+/// Acquires the lock in a thread that does not hold it.
 class Locked {
  public:
   Locked() = default;
@@ -37,15 +38,15 @@ class Locked {
   nanobind::gil_scoped_acquire acquire_;
 };
 
-/// False once objects of Python can no longer be touched, not even to drop them.
+/// Returns false once Python objects can no longer be accessed, not even to release them.
 bool can_lock();
 
-/// What a fit is from beginning to end: it can be asked to stop, and the end waits for it.
+/// The scope of a running fit: it can be asked to stop, and the interpreter's end waits for it.
 class Running {
  public:
   explicit Running(std::atomic<bool>& stop);
   ~Running();
-  /// Before the result goes back to Python.
+  /// Must be called before the result is returned to Python.
   void finish();
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -57,7 +58,7 @@ class Running {
   unsigned generation_;
 };
 
-/// In a thread that a fit has started, which counts as part of it.
+/// The scope of a thread that a fit has started, which counts as part of the fit.
 class PartOfRun {
  public:
   PartOfRun();

@@ -1,4 +1,4 @@
-// The module `matapprox._core`: what the Python beside it is made from, not meant for users.
+// The module `matapprox._core`: the basis of the package's Python code, not meant for users.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

@@ -23,7 +23,7 @@ namespace {
 using Columns = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 using ConstColumns = Eigen::Map<const Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// A vector or a matrix as an array describes it, in numbers.
+/// Shape and strides of a vector or matrix in an array, in numbers.
 struct Layout {
   Index rows = 0;
   Index cols = 1;
@@ -61,7 +61,7 @@ Matrix copied(const double* data, const Layout& layout) {
 
 Matrix copied(const InputArray& array) { return copied(array.data(), layout_of(array)); }
 
-/// Y = A X or A^T X; Y has columns (Fortran's order), X may have any strides.
+/// Computes Y = A X or A^T X; Y is in column-major (Fortran) order, X may have any strides.
 void apply(const Handle& A, const InputArray& x, const OutputArray& y, bool transposed) {
   const Layout in = layout_of(x);
   const Layout out = layout_of(y);
@@ -99,8 +99,8 @@ Handle view(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> array,
   return {std::make_shared<DenseView>(entries, keep_alive(owner))};
 }
 
-/// The structure of a matrix in compressed rows, or columns, in one pass: whether the indices of
-/// each row increase. Throws InvalidArgument where it is that of no matrix.
+/// Checks the structure of a matrix in compressed rows, or columns, in one pass. Returns true if
+/// the indices of each row increase. Throws InvalidArgument if the structure is invalid.
 template <class Integer>
 bool has_sorted_rows(Index rows,
                      Index cols,
@@ -169,7 +169,7 @@ SparseMatrix compressed_rows(Index rows,
   return A;
 }
 
-/// A copy of a matrix in compressed rows; none where the indices of a row do not increase.
+/// Returns a copy of a matrix in compressed rows; nothing if the indices of a row do not increase.
 template <class Integer>
 std::optional<Handle> sparse(Index rows,
                              Index cols,
@@ -187,8 +187,8 @@ std::optional<Handle> sparse(Index rows,
       compressed_rows<Integer>(rows, cols, starts, columns, values, count))};
 }
 
-/// An operator whose products are computed by Python: `product(X, transposed)` takes an array in
-/// column order, which is its own, and returns one that _operators.py has checked.
+/// An operator whose products are computed by Python: `product(X, transposed)` receives an array in
+/// column order, which it owns, and returns one that _operators.py has checked.
 class PythonOperator final : public LinearOperator {
  public:
   PythonOperator(Index rows, Index cols, nb::object product, std::string description)
@@ -209,7 +209,7 @@ class PythonOperator final : public LinearOperator {
 
   Index rows() const override { return rows_; }
   Index cols() const override { return cols_; }
-  /// What it stores is not known: as much as a dense matrix.
+  /// The storage is unknown; it is assumed to be that of a dense matrix.
   Cost cost() const override {
     const auto numbers = static_cast<double>(rows_) * static_cast<double>(cols_);
     return {.stored_numbers = rows_ * cols_,
@@ -219,7 +219,7 @@ class PythonOperator final : public LinearOperator {
   }
   std::string description() const override { return description_; }
 
-  /// For the collector of cycles, which holds the interpreter's lock.
+  /// For the cycle collector, which holds the interpreter's lock.
   PyObject* product() const { return product_.ptr(); }
   void drop_product() const { product_.reset(); }
 
@@ -242,7 +242,7 @@ class PythonOperator final : public LinearOperator {
   std::string description_;
 };
 
-/// The operator of Python that this handle alone holds.
+/// Returns the Python operator if this handle is its only owner, else null.
 const PythonOperator* sole_python_operator(PyObject* self) {
   if (!nb::inst_ready(self)) return nullptr;
   const auto& matrix = nb::inst_ptr<Handle>(self)->matrix;

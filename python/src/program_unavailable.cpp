@@ -1,6 +1,6 @@
 #include "python.hpp"
 
-// Built in place of program.cpp where the module has no command line program
+// Built in place of program.cpp if the module has no command line program
 // (MATAPPROX_PYTHON_PROGRAM).
 namespace matapprox::python {
 

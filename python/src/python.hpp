@@ -24,25 +24,25 @@ using OutputArray = nb::ndarray<double, nb::device::cpu>;
 using Array = nb::ndarray<nb::numpy, double>;
 using ConstArray = nb::ndarray<nb::numpy, const double>;
 
-/// What Python holds of an operator. Every call that multiplies releases the interpreter's lock.
+/// Python's reference to an operator. Every call that multiplies releases the interpreter's lock.
 struct Handle {
   std::shared_ptr<const LinearOperator> matrix;
 };
 
-/// The same of the result of a fit.
+/// A reference to the result of a fit.
 struct ApproximationHandle : Handle {
   std::shared_ptr<const Approximation> approximation;
 };
 
 ApproximationHandle handle_of(Approximation approximation);
 
-/// A matrix of either order as an array that keeps it alive.
+/// Returns the matrix as an array that owns it.
 Array to_array(Matrix values);
 
-/// Makes a reference that may be dropped by any thread.
+/// Makes a reference that any thread may release.
 std::shared_ptr<const void> keep_alive(nb::object object);
 
-/// The enumerator of that name. Throws InvalidArgument, naming `what` and the names there are.
+/// Returns the enumerator with this name. Throws InvalidArgument with `what` and the valid names.
 template <class Enum>
 Enum enum_of(const char* what, const std::string& name) {
   const auto& names = EnumNames<Enum>::values;

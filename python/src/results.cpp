@@ -14,7 +14,7 @@
 namespace matapprox::python {
 namespace {
 
-/// Numbers of a factor as a read-only array that keeps the factor alive.
+/// Returns numbers of a factor as a read-only array that keeps the factor alive.
 template <class T>
 nb::object read_only(const Factor& factor,
                      const T* data,
@@ -49,8 +49,8 @@ nb::object content_of(const Factor& factor) {
       std::make_shared<FactorProduct>(std::vector<Factor>{{factor.name, factor.value, false}})});
 }
 
-/// A list of (name, transposed, values): an array, the parts of a sparse matrix in compressed
-/// rows, or an operator where a factor is made of something else.
+/// Returns a list of (name, transposed, values), where values is an array, the parts of a sparse
+/// matrix in compressed rows, or an operator for other kinds of factors.
 nb::list factors_of(const ApproximationHandle& A) {
   nb::list result;
   for (const Factor& factor : A.approximation->factors()) {

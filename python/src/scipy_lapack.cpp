@@ -1,4 +1,4 @@
-// BLAS and LAPACK from SciPy, which exports the functions of its own for Cython.
+// BLAS and LAPACK from SciPy, which exports its functions for Cython.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
@@ -15,11 +15,11 @@
 namespace matapprox::python {
 namespace {
 
-/// Whether `type`, as Cython writes it, is a pointer to Argument.
+/// Returns true if `type`, in Cython's notation, is a pointer to Argument.
 template <class Argument>
 bool is_pointer_to(std::string_view type) {
   if constexpr (std::is_same_v<Argument, double>) {
-    return type == "double *" || type.ends_with("_d *");  // SciPy's name of it
+    return type == "double *" || type.ends_with("_d *");  // SciPy's name for double
   } else if constexpr (std::is_same_v<Argument, int>) {
     return type == "int *";
   } else {
@@ -27,7 +27,7 @@ bool is_pointer_to(std::string_view type) {
   }
 }
 
-/// Whether `signature`, "void (char *, int *)", is that of a routine of these arguments.
+/// Returns true if `signature`, such as "void (char *, int *)", has these arguments.
 template <class... Arguments>
 bool takes(std::string_view signature) {
   constexpr std::string_view kHead = "void (";
@@ -43,7 +43,7 @@ bool takes(std::string_view signature) {
   return (is_pointer_to<Arguments>(next()) && ...) && signature.empty();
 }
 
-/// Takes the function of that name from a module's `__pyx_capi__`.
+/// Takes the function `routine` from a module's `__pyx_capi__`.
 template <class... Arguments>
 void take(const nb::dict& exported, const char* routine, void (*&function)(Arguments*...)) {
   const nb::object capsule =
@@ -62,7 +62,7 @@ void take(const nb::dict& exported, const char* routine, void (*&function)(Argum
       reinterpret_cast<void (*)(Arguments * ...)>(PyCapsule_GetPointer(capsule.ptr(), signature));
 }
 
-/// Opens what is loaded already; it is never closed.
+/// Opens a library that is already loaded; it is never closed.
 void* library_at(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) throw NotAvailable(path + ": LAPACK: not loaded as a shared library");

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Training steps of PSF-Attn beside PyTorch: the Adding configuration of [KYCY22], batch 40, Adam, one thread.
+"""Training steps of PSF-Attn compared with PyTorch: the Adding configuration of [KYCY22], batch 40, Adam, one thread.
 
     attention.py [--program build/default/bin/matapprox] [--lengths 128,1024] [--rounds 3] [--no-torch] [--threads] [--small] [--json FILE]
 
-CPU seconds a step: of a run with many steps less one with few, so that start and end do not count; the median of
-rounds in which both take turns. Ours makes its data as it goes, PyTorch works on one batch that is there. Peak memory
-is that of the whole process. --threads adds two threads against one, wall clock, best of the rounds, and what the
-machine allows: the steps of two programs of one thread each at once against those of one alone. Needs torch only for
-its columns; the module there is written here: rolled Chord products with a backward pass of their own, which keeps W
-and V only.
+CPU seconds per step: a run with many steps minus one with few, so that start and end do not count; the median of rounds
+in which both take turns. Ours generates its data during training, PyTorch uses one batch made before. Peak memory is that
+of the whole process. --threads adds the speed of two threads over one, wall clock, best of the rounds, and the limit of
+the machine: the steps of two one-thread programs at once compared with those of one alone. Needs torch only for its
+columns; its module is defined here: rolled Chord products with a custom backward pass, which stores only W and V.
 """
 import argparse
 import json
@@ -26,7 +25,7 @@ STEPS = {128: 200, 1024: 30, 4096: 6, 16384: 2}
 
 
 def ours(program, length, steps, threads=1):
-    """CPU seconds, wall seconds and peak KiB of a training run."""
+    """Returns CPU seconds, wall seconds and peak KiB of a training run."""
     with tempfile.TemporaryDirectory() as folder:
         command = [program, "attention", "train", "--task", "adding", "--length", str(length), "--block", "bare",
                    "--value-width", "8", "--pattern", "torch", "--pool", "flatten", "--steps", str(steps),
@@ -49,13 +48,13 @@ def step_seconds(program, length, threads=1, wall=False):
 
 
 def pair_seconds(program, length):
-    """Wall seconds a step of each of two programs that run at once, the slower one."""
+    """Returns the wall seconds per step of two programs that run at once, the larger of the two."""
     with ThreadPoolExecutor(2) as pool:
         return max(pool.map(lambda _: step_seconds(program, length, 1, True)[0], range(2)))
 
 
 def torch_step(length):
-    """One process: CPU seconds a step and peak MiB, as JSON on standard output."""
+    """Prints the CPU seconds per step and peak MiB of this process as JSON."""
     import torch
     torch.set_num_threads(1)
     torch.manual_seed(1)

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Training steps of one attention layer beside PyTorch's, one thread: softmax, Linformer, Performer.
+"""Training steps of one attention layer compared with PyTorch's, one thread: softmax, Linformer, Performer.
 
     attention_peers.py [--program build/default/bin/matapprox] [--python torchvenv/bin/python] [--lengths 1024,4096]
         [--heads 1,4] [--width 64] [--mechanisms softmax,linformer:rank=64,...] [--instructions AMX,AVX3,AVX2]
         [--rounds 3] [--small] [--json FILE]
 
-A step is the forward and the backward pass of the layer on one sample of N x 64, float32, the projections to queries,
-keys and values and the one behind the heads included; the loss is |Y|^2 / 2. Both work on the same input with the same
-weights: ours writes them to a safetensors file, with its result and its gradients, and PyTorch's are compared with
-those (relative Frobenius norms: of Y, and the largest over the gradients of the input and of all parameters; the bias
-of the keys is left out of softmax, where its gradient is zero but for rounding, and so is that of what is not trained).
+A step is the forward and the backward pass of the layer on one sample of N x 64, float32, including the projections to
+queries, keys and values and the output projection; the loss is |Y|^2 / 2. Both use the same input and the same weights:
+ours writes them to a safetensors file, with its result and gradients, and PyTorch's are compared with those (relative
+Frobenius norms of the difference: of Y, and the largest over the gradients of the input and of all parameters; the bias
+of the keys is excluded for softmax, where its gradient is zero up to rounding, and so are parameters that are not trained).
 
---instructions names sets that ours is to use (MATAPPROX_INSTRUCTIONS); for AVX2 PyTorch and its libraries are held to
-that too, else they take what they like.
+--instructions names the instruction sets for ours (MATAPPROX_INSTRUCTIONS); for AVX2, PyTorch and its libraries are
+restricted to AVX2 too, otherwise they are not restricted.
 
-CPU seconds, the median of rounds in which all take turns, each in a process of its own; the ratio is that of the fastest
+CPU seconds, the median of rounds in which all take turns, each in a separate process; the ratio is that of the fastest
 PyTorch variant: softmax attention by scaled_dot_product_attention and by explicit matmul and softmax, Linformer and
-Performer by matmul, einsum-free, as is and under torch.compile with --compile. Peak memory is that of the whole
-process, and in parentheses less that of a process that has only made the input. Needs torch, safetensors for its columns.
+Performer by matmul, einsum-free, unchanged or under torch.compile with --compile. Peak memory is that of the whole
+process, and in parentheses that before the step, with only the input. Needs torch, safetensors for its columns.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ import tempfile
 MECHANISMS = "softmax,linformer:rank=64,linformer:rank=256,performer"
 VARIANTS = {"softmax": ["sdpa", "explicit"], "linformer": ["matmul", "sdpa"], "performer": ["matmul"]}
 PEER_ENVIRONMENT = {"AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}}
-MIN_SECONDS = 1.0  # of steps that are timed in a process
+MIN_SECONDS = 1.0  # shortest time of the timed steps of a process
 
 
 def peak_mib():
@@ -39,7 +39,7 @@ def peak_mib():
 
 
 def torch_step(options):
-    """One process: CPU seconds a step, peak MiB, relative differences, as JSON on standard output."""
+    """Prints the CPU seconds per step, peak MiB and relative differences of this process as JSON."""
     import time
 
     import torch
@@ -54,7 +54,7 @@ def torch_step(options):
     p = d // heads
     weight = {part: tensors[f"layer.{part}.weight"] for part in ("query", "key", "value", "output")}
     bias = {part: tensors[f"layer.{part}.bias"] for part in ("query", "key", "value", "output")}
-    # One product for queries, keys and values; weights as torch.nn.Linear has them, out x in.
+    # One product for queries, keys and values; weights in the layout of torch.nn.Linear, out x in.
     W_in = torch.cat([weight[part].T for part in ("query", "key", "value")]).contiguous().requires_grad_()
     b_in = torch.cat([bias[part].flatten() for part in ("query", "key", "value")]).requires_grad_()
     W_out = weight["output"].T.contiguous().requires_grad_()
@@ -149,7 +149,7 @@ def torch_step(options):
 
 
 def ours(options, mechanism, length, heads, instructions, tensors=None):
-    """CPU seconds a step and peak MiB of a process."""
+    """Returns CPU seconds per step and peak MiB of a process."""
     command = [options.program, "attention", "bench", "--mechanisms", mechanism, "--lengths", str(length), "--width",
                str(options.width), "--heads", str(heads), "--rounds", "1" if options.small else "15", "--json", "-"]
     if tensors:
@@ -163,7 +163,7 @@ def ours(options, mechanism, length, heads, instructions, tensors=None):
 
 
 def peer(options, mechanism, heads, instructions, variant, tensors):
-    """What torch_step says, in a process of its own."""
+    """Runs torch_step in a separate process and returns its results."""
     command = [options.python, __file__, "--torch-step", tensors, "--mechanism", mechanism, "--variant", variant, "--heads",
                str(heads)] + ["--compile"] * options.compile + ["--small"] * options.small
     done = subprocess.run(command, check=True, capture_output=True, text=True,
@@ -172,12 +172,12 @@ def peer(options, mechanism, heads, instructions, variant, tensors):
 
 
 def held(instructions):
-    """What PyTorch is held to where ours uses these, nothing if it is not."""
+    """Returns the instruction set that PyTorch is restricted to with ours, or an empty text."""
     return instructions if instructions in PEER_ENVIRONMENT else ""
 
 
 def measure(options, mechanism, length, heads, folder):
-    """A row for each instruction set; those for which PyTorch is run the same way share its times."""
+    """Returns one row per instruction set; sets with the same PyTorch restriction share its times."""
     sets = options.instructions.split(",")
     variants = [] if options.no_torch else VARIANTS[mechanism.split(":")[0]]
     own, peers = {}, {}

@@ -4,8 +4,8 @@
     attention_tasks.py --program build/default/bin/matapprox --folder runs [--task adding] [--length 128]
                        [--steps 1500] [--seeds 1,2,3] [--heads flatten,cls] [--mechanisms all] [--small] [--json FILE] [-- OPTION ...]
 
-Every run is one model and one JSON document in the folder; runs that are there already are not done again, so an
-interrupted table goes on where it was. Prints the median test error of the seeds with their range, beside the baselines.
+Every run is one model and one JSON document in the folder; existing runs are not repeated, so an interrupted table is
+resumed. Prints the median test error of the seeds with their range, and the baselines.
 All models: one post_norm block of width 32, four heads (PSF, FLASH: one), feed-forward of twice the width.
 """
 import argparse

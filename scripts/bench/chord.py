@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Chord kernels beside dgemm, Eigen and SciPy chains of sparse matrices, and the memory's speed.
+"""Chord kernels compared with dgemm, Eigen and SciPy chains of sparse matrices, and memory bandwidth.
 
-Runs matapprox_bench (our kernels, dgemm by ours and by OpenBLAS, Eigen's chain, reading the weights)
-and SciPy's CSR chain in turn, and prints medians, least times and ratios; then the growth of time
-with N over a factor of 64 beside theory. The peers' OpenBLAS gets the core type that fits the
-CPU. Needs numpy and scipy.
+Runs matapprox_bench (our kernels, our dgemm and OpenBLAS's, Eigen's chain, reading the weights) and
+SciPy's CSR chain in turn, and prints medians, least times and ratios; then the growth of time with N
+over a factor of 64 compared with theory. The peers' OpenBLAS gets the core type that fits the CPU.
+Needs numpy and scipy.
 Usage: chord.py [--program build/default/bin/matapprox_bench] [--rounds 5] [--seconds 0.1]
                 [--cpu] [--no-threads] [--no-large] [--small] [--json FILE]
---cpu takes CPU instead of wall-clock time for what runs on one thread: for a machine that others use.
+--cpu measures CPU time instead of wall-clock time for runs on one thread, for a machine that others use.
 """
 import argparse
 import json
@@ -32,7 +32,7 @@ if options.small:
 
 
 def blas_core():
-    """What OpenBLAS should take this CPU for (it knows few of the newer ones by number)."""
+    """Returns the OpenBLAS core type for this CPU (OpenBLAS recognizes few of the newer CPUs by number)."""
     with open("/proc/cpuinfo") as file:
         flags = next((line for line in file if line.startswith("flags")), "").split()
     if "avx512dq" in flags:
@@ -56,7 +56,7 @@ STEP_ORDERS = [256, 1024, 4096, 16384]
 
 
 def program(names, threads):
-    """Milliseconds of each benchmark, by name."""
+    """Returns the milliseconds of each benchmark, by name."""
     pattern = "^(" + "|".join(names) + ")/real_time$"
     run = subprocess.run(
         [options.program, "--benchmark_filter=" + pattern, "--benchmark_format=json",
@@ -128,7 +128,7 @@ def main():
             one.setdefault(name, []).append(value)
         for columns in (1, 64):
             one.setdefault(f"SciPy {columns}", []).append(chain.milliseconds(columns))
-        for name in threaded:  # one and two threads back to back, by the clock on the wall
+        for name in threaded:  # one and two threads in turn, wall-clock time
             for threads, times in ((1, two.setdefault(name, {})), (2, two[name])):
                 times.setdefault(threads, []).append(program([name], threads)[name])
 

@@ -3,10 +3,10 @@
 
     cuda_torch.py [--length 16384] [--batch 40] [--runs 20] [--float32-matmul highest] [--small]
 
-Two steps, forward, backward and Adam, with the batch on the GPU: the Chord product as a gather with an index array,
-as public code has it, and scaled_dot_product_attention (one head of width 8, whose kernel PyTorch chooses) in the
-place of the whole chain. Medians of runs after three to warm up, by events; peak memory of the GPU. Both networks have the
-same embedding and head. Says why, and ends with status 77, without torch or a GPU.
+Two kinds of step (forward, backward and Adam) with the batch on the GPU: the Chord product as a gather with an index
+array, as in public code, and scaled_dot_product_attention (one head of width 8, whose kernel PyTorch chooses) in place of
+the whole chain. Medians of runs after three warm-up runs, by events; peak memory of the GPU. Both networks have the same
+embedding and head. Without torch or a GPU, prints the reason and exits with status 77.
 """
 import argparse
 import statistics
@@ -29,7 +29,7 @@ def make_models(torch, length):
         return torch.nn.Sequential(torch.nn.Linear(WIDTH, HIDDEN), torch.nn.GELU(), torch.nn.Linear(HIDDEN, out))
 
     class Outside(torch.nn.Module):
-        """Embedding and head, around a core that makes VALUE columns of WIDTH."""
+        """Embedding and head around a core that maps WIDTH columns to VALUE columns."""
 
         def __init__(self, core):
             super().__init__()
@@ -50,7 +50,7 @@ def make_models(torch, length):
         def forward(self, x):
             first = V = self.g(x)
             for f in self.fs:
-                # batch x N x links x columns: what the gather makes.
+                # The gather creates batch x N x links x columns numbers.
                 V = (f(x)[..., None] * V[:, self.places]).sum(2) + first
             return V
 
@@ -68,7 +68,7 @@ def make_models(torch, length):
 
 
 def measure(torch, model, length, batch, runs):
-    """Median milliseconds of a step, and peak GB of the GPU."""
+    """Returns the median milliseconds per step, and peak GB of the GPU."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     x = torch.rand(batch, length, 2, device="cuda")
     y = torch.rand(batch, 1, device="cuda")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The 8 x 8 digits that come with scikit-learn as PNG files, and what a linear classifier gets on their pixels.
+"""Writes the 8 x 8 digits of scikit-learn as PNG files, and prints the error of a linear classifier on their pixels.
 
 Writes FOLDER/train/CLASS/NUMBER.png and FOLDER/test/CLASS/NUMBER.png, as `matapprox attention data import images` reads
-them: of the 1797 images in their order the last 449 are the test, mostly by other hands than those before. Gray levels
-0..16 become 0..240. Prints the test error of scikit-learn's LogisticRegression that is fitted to the pixels (divided by 16)
+them: the last 449 of the 1797 images, in their order, are the test set, mostly by other writers than those before. Gray
+levels 0..16 become 0..240. Prints the test error of scikit-learn's LogisticRegression fitted to the pixels (divided by 16)
 of all other images.
 Needs scikit-learn. Usage: digits.py FOLDER [--small] [--json FILE]
 """
@@ -28,7 +28,7 @@ TEST, ALL = (75, 300) if options.small else (449, None)
 
 
 def png(rows):
-    """A gray image of 8 bits."""
+    """Returns an 8-bit gray image in PNG format."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A Gaussian kernel matrix too large to form: Chord on sampled columns beside low rank with the same stored numbers.
+"""A Gaussian kernel matrix too large to form: Chord on sampled columns compared with low rank at equal storage.
 
     large_kernel.py --program build/default/bin/matapprox --points 20000 [--bandwidth 3] [--small] [--json FILE] [-- CHORD OPTION ...]
 
-Makes the points (NumPy, seed 1): a helix of twenty turns, a unit of length between neighbors, with normal noise of 0.3,
-in order. Of width 3 the kernel has about 20 entries a row that matter, and far more directions than either method can
-store as such. Prints for Chord, Nystrom and truncated SVD what is stored, the error with its interval, the time and the peak memory.
+Generates the points (NumPy, seed 1): a helix of twenty turns, one unit of length between neighbors, with normal noise of
+0.3, in order. With width 3 the kernel has about 20 significant entries per row, and a far higher rank than either method
+can store. Prints storage, error with its interval, time and peak memory of Chord, Nystrom and truncated SVD.
 """
 import argparse
 import json

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reading a MatrixMarket file of 2,000,000 entries, beside SciPy's mmread.
+"""Reading a MatrixMarket file of 2,000,000 entries, compared with SciPy's mmread.
 
-The library's reader (benchmark parse_coordinate of matapprox_bench: a text of that size in memory) and
-scipy.io.mmread of a file of that size in the page cache, in turn. SciPy has a new reader since 1.12, so
-its version is printed. Needs numpy and scipy.
+Runs the library's reader (benchmark parse_coordinate of matapprox_bench: a text of that size in memory)
+and scipy.io.mmread of a file of that size in the page cache, in turn. Prints SciPy's version, since
+SciPy has a new reader since 1.12. Needs numpy and scipy.
 Usage: matrix_market.py [bench program] [rounds] [threads] [--small] [--json FILE]
 """
 import argparse
@@ -42,7 +42,7 @@ def write(path):
 
 
 def our_rate():
-    """MB/s of our reader."""
+    """Returns the MB/s of our reader."""
     run = subprocess.run(
         [program, f"--benchmark_filter=parse_coordinate/entries:{ENTRIES}/threads:{threads}/",
          "--benchmark_format=json"], check=True, capture_output=True, text=True)
@@ -56,7 +56,7 @@ def their_rate(path):
 
 
 def main():
-    try:  # SciPy's newer reader takes all CPUs unless told
+    try:  # SciPy's newer reader uses all CPUs by default
         import scipy.io._fast_matrix_market as fast
         fast.PARALLELISM = int(threads)
     except ImportError:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nystrom approximation of a Gaussian kernel matrix that is never formed, beside scikit-learn.
+"""Nystrom approximation of a Gaussian kernel matrix that is never formed, compared with scikit-learn.
 
 50,000 points in 8 dimensions from 20 clusters (std 1, centers N(0, 16 I), seed 1), median bandwidth,
 rank 500. Runs `matapprox approximate ... nystrom` and sklearn's Nystroem (fit and transform) in turn,
@@ -51,7 +51,7 @@ def ours(path, output, bandwidth):
 
 
 def factors(path):
-    """The factors of a saved approximation, leftmost first, as dense arrays."""
+    """Returns the factors of a saved approximation, leftmost first, as dense arrays."""
     with h5py.File(path) as file:
         result = []
         for k in range(1, int(file["factors"].attrs["count"]) + 1):

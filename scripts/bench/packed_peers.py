@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""`hierarchical` and `best` beside what Python's users have for dense matrices, at equal bytes.
+"""`hierarchical` and `best` compared with Python packages for dense matrices, at equal bytes.
 
-For each matrix and share of 8 m n bytes: the relative Frobenius error and the seconds of ours (the fit; `best` with its own
-measurement of the error) and of each peer, each with the setting that comes nearest to the bytes from below. Counted are values
-and indices: 8 or 4 bytes a value of a low-rank factor, 8 + 4 bytes a nonzero and 4 a row of a sparse factor (CSR), the stream of
-a compressor. Peers whose setting is a tolerance are timed at the setting that was found, without the search for it.
+For each matrix and share of 8 m n bytes: the relative Frobenius error and the seconds of ours (the fit; `best` including its
+measurement of the error) and of each peer, each with the setting whose bytes are closest from below. Values and indices are
+counted: 8 or 4 bytes per value of a low-rank factor, 8 + 4 bytes per nonzero and 4 per row of a sparse factor (CSR), the stream
+of a compressor. Peers with a tolerance as setting are timed at the tolerance that was found, without the search for it.
 Needs numpy, scipy, scikit-learn, threadpoolctl, pillow, zfpy, pysz and pyfaust.
 Usage: packed_peers.py PROGRAM THREADS ROUNDS [FILE ...] [--small] [--json FILE]; FILE: .mtx or .png, matrices beside those made here
 """
@@ -26,7 +26,7 @@ parser.add_argument("files", nargs="*")
 parser.add_argument("--json", help="also write the results to this file")
 parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
 options = parser.parse_args()
-# Before NumPy reads it.
+# Set before NumPy reads it.
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
 warnings.simplefilter("ignore")
 
@@ -48,13 +48,13 @@ from threadpoolctl import threadpool_limits
 SHARES = [0.1] if options.small else [0.01, 0.03]
 POINTS = 128 if options.small else 2048
 PALM_STEPS = 100
-# palm4msa is slow: larger matrices are left to the others.
+# palm4msa is slow: skipped for larger matrices.
 PALM_LARGEST = 1100
 FACTORS = 3
 
 
 def halved(points, indices):
-    """The order in which clusters are halved at the median of their longest side."""
+    """Returns the order of a tree of clusters, each halved at the median of its longest side."""
     if len(indices) <= 32:
         return list(indices)
     axis = np.argmax(np.ptp(points[indices], axis=0))
@@ -115,7 +115,7 @@ def interpolative_decomposition(A, limit):
 
 
 def at_bytes(limit, size_of):
-    """The least tolerance, to 2 %, whose stream fits; None if none does."""
+    """Returns the smallest tolerance, to 2 %, whose stream fits; None if none does."""
     low, high = 1e-16, 1e3
     if size_of(high) > limit:
         return None

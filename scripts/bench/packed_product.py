@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Products of a packed 8192 x 8192 matrix and of a sum of blocks with one vector, beside dgemv of the same size in
-doubles (ours and SciPy's) and the time that reading the bytes takes.
+"""Products of a packed 8192 x 8192 matrix and of a sum of blocks with one vector, compared with dgemv of the same size
+in doubles (ours and SciPy's) and with the time to read the bytes.
 
 Runs matapprox_bench and SciPy in turn, and prints medians and ratios. The peers' OpenBLAS gets the core type that fits
 the CPU. Needs numpy and scipy.
@@ -42,7 +42,7 @@ def packed(bits):
 
 
 def program(names, threads):
-    """Milliseconds, and bytes a second, of each benchmark."""
+    """Returns the milliseconds, and bytes per second, of each benchmark."""
     pattern = "^(" + "|".join(names) + ")/real_time$"
     run = subprocess.run([options.program, "--benchmark_filter=" + pattern, "--benchmark_format=json", 
                          f"--benchmark_min_time={0.001 if options.small else 0.2}"],
@@ -51,7 +51,7 @@ def program(names, threads):
 
 
 def scipy_dgemv(A, x):
-    """The least of five."""
+    """Returns the least time of five calls, in milliseconds."""
     taken = []
     for _ in range(5):
         begin = time.perf_counter()

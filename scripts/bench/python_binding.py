@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What the Python package costs: import, wrapping, a product, Ctrl-C, a fit beside the program's.
+"""Overhead of the Python package: import, wrapping, a product, Ctrl-C, and a fit.
 
     scripts/bench/python_binding.py [--program build/default/bin/matapprox] [--small]
         [--json FILE]
 
-Times are medians, those from Ctrl-C to the exception the longest. Needs numpy, scipy and matapprox;
-same_bits_as_program needs a package that is linked with the LAPACK of the program.
+Times are medians; for Ctrl-C also the longest time to the exception. Needs numpy, scipy and
+matapprox; same_bits_as_program needs a package that is linked with the LAPACK of the program.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import matapprox as ma
 
 @dataclass
 class Sizes:
-    """What is measured, and how often."""
+    """Sizes and numbers of repetitions of the measurements."""
 
     imports: int = 9
     wrapped: int = 10000
@@ -67,7 +67,7 @@ def resident_bytes():
 
 
 def wrapping(sizes):
-    """A view of an array, of 800 MB unless small."""
+    """Measures wrapping an array of 800 MB (unless small) without a copy."""
     rows = []
     for order in ("C", "F"):
         A = np.ones((sizes.wrapped, sizes.wrapped), order=order)
@@ -91,7 +91,7 @@ def seconds_per_call(function, calls, repeats=7):
 
 
 def overhead(sizes):
-    """Of products of two numbers, which are nothing else, beside those of SciPy's operators."""
+    """Measures the overhead of products of two numbers, compared with SciPy's operators."""
     array, x, X = np.ones((1, 1)), np.ones(1), np.ones((1, 2))
     A, B = ma.aslinearoperator(array), scipy.sparse.linalg.aslinearoperator(array)
     calls = {
@@ -111,7 +111,7 @@ def overhead(sizes):
 
 
 def seconds_from_ctrl_c(function, wait):
-    """From Ctrl-C after `wait` seconds to the exception; None if the fit ended before."""
+    """Returns the time from Ctrl-C after `wait` seconds to the exception; None if the fit ended."""
     timer = threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT))
     begin = time.perf_counter()
     try:
@@ -128,8 +128,8 @@ def seconds_from_ctrl_c(function, wait):
 
 
 def interrupts(sizes):
-    """Ctrl-C at moments all over each method, of options with which it takes long."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the shell says so
+    """Measures Ctrl-C at evenly spaced times of each method, with options for a long run."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # the shell may have set it to ignored
     rng = np.random.default_rng(2)
     n = sizes.interrupted
     X = rng.standard_normal((n, 60))
@@ -169,10 +169,10 @@ def interrupts(sizes):
 
 
 def fits(program, sizes):
-    """A fit as Python sees it beside the stopwatch around the same fit in C++.
+    """Measures the time of a fit in Python and the time of the same fit inside C++.
 
-    Besides, the pass over the entries that the first use of an array takes; the program makes it
-    when it reads the file."""
+    Also measures the pass over the entries at the first use of an array; the program makes this
+    pass when it reads the file."""
     rng = np.random.default_rng(1)
     rows = []
     for n, rank, order in sizes.fits:

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""The Python package beside scikit-learn, fbpca, SciPy, primme and pyfaust: seconds and error.
+"""The Python package compared with scikit-learn, fbpca, SciPy, primme, pyfaust: seconds and error.
 
     scripts/bench/python_peers.py [--rounds 5] [--small] [--json FILE]
 
-Inputs are made here from a seed. All libraries get the same array in the same process, one thread
-each, and take turns; seconds are the median of the rounds. Every result is turned into two dense
-factors L and R, and |A - L R|_F / |A|_F is added up over the same panels of rows by the same
-function; a chain of sparse factors is multiplied out before. Settings are the defaults of each
-library, seed 1. Needs numpy, scipy, scikit-learn, threadpoolctl, fbpca, primme, pyfaust and
-matapprox.
+Inputs are generated from a seed. All libraries get the same array in the same process, one thread
+each, and take turns; seconds are the median of the rounds. Every result is converted to two dense
+factors L and R, and the same function sums |A - L R|_F / |A|_F over the same panels of rows; a
+chain of sparse factors is multiplied out first. Settings are the defaults of each library, seed 1.
+Needs numpy, scipy, scikit-learn, threadpoolctl, fbpca, primme, pyfaust and matapprox.
 """
 
 import argparse
@@ -20,7 +19,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-# One thread each, before a library reads them: some come with an OpenMP of their own.
+# One thread each, set before a library reads them: some contain their own OpenMP.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
@@ -62,14 +61,14 @@ def orthonormal(rng, rows, columns):
 
 
 def decaying():
-    """Singular values 1 / k."""
+    """Returns a matrix with singular values 1 / k."""
     rng = np.random.default_rng(1)
     U, V = orthonormal(rng, ROWS, COLUMNS), orthonormal(rng, COLUMNS, COLUMNS)
     return U / np.arange(1, COLUMNS + 1) @ V.T
 
 
 def flat():
-    """Thirty equal singular values, and noise whose largest is about half of them."""
+    """Returns a matrix with thirty equal singular values and noise of about half their size."""
     rng = np.random.default_rng(2)
     signal = orthonormal(rng, ROWS, 30) @ orthonormal(rng, COLUMNS, 30).T
     noise = rng.standard_normal((ROWS, COLUMNS)) / (np.sqrt(ROWS) + np.sqrt(COLUMNS))
@@ -77,7 +76,7 @@ def flat():
 
 
 def graph():
-    """The adjacency matrix of a graph whose expected degrees follow a power law."""
+    """Returns the adjacency matrix of a graph whose expected degrees follow a power law."""
     rng = np.random.default_rng(3)
     weights = np.arange(1, NODES + 1) ** -0.5
     ends = rng.choice(NODES, size=(2, EDGES), p=weights / weights.sum())
@@ -97,13 +96,13 @@ def gaussian(X, Y, bandwidth=BANDWIDTH):
 
 
 def helix():
-    """Points along a helix, in order: a matrix of high rank with structure along its diagonal."""
+    """Returns the kernel of points along a helix: high rank, with structure along the diagonal."""
     t = np.arange(ORDER) / 4
     X = np.column_stack([np.cos(t), np.sin(t), t / 8])
     return gaussian(X, X, 0.3)
 
 
-# What is measured. Low rank is returned as its two factors, a chain as itself.
+# Methods that are measured. A low-rank result is returned as its two factors, a chain as itself.
 
 
 def our_svd(A, rank, algorithm="auto"):
@@ -152,7 +151,7 @@ NYSTROM = {
 
 
 def palm(A, factors, numbers):
-    """Factors of as many nonzeros each; what is left to factorize shrinks geometrically."""
+    """Returns factors with equally many nonzeros; the residual factor shrinks geometrically."""
     each = numbers // factors
     shrink = (each / A.size) ** (1 / (factors - 1))
     rest = [int(A.size * shrink**k) for k in range(1, factors)]
@@ -184,7 +183,7 @@ def stored(chain):
 
 @contextlib.contextmanager
 def output_to_stderr():
-    """What libraries print from C++ is no part of the JSON."""
+    """Redirects what libraries print from C++, so that it is not part of the JSON."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -196,7 +195,7 @@ def output_to_stderr():
 
 
 def dense(found):
-    """The factors L and R; a chain is multiplied out and its R is the identity."""
+    """Returns the factors L and R; a chain is multiplied out and its R is the identity."""
     if isinstance(found, tuple):
         return found
     M = np.asarray(found.toarray())
@@ -204,7 +203,7 @@ def dense(found):
 
 
 def relative_error(panel, rows, found):
-    """|A - L R|_F / |A|_F, where panel(I) are the rows I of A."""
+    """Returns |A - L R|_F / |A|_F, where panel(I) are the rows I of A."""
     L, R = dense(found)
     difference = norm = 0.0
     for first in range(0, rows, PANEL):
@@ -216,7 +215,7 @@ def relative_error(panel, rows, found):
 
 
 def one_row(title, given, size, panel, rows, calls, rounds):
-    """One input: the libraries take turns. `size` is the rank or the numbers of a chain."""
+    """Measures one input, the libraries in turn. `size` is the rank or the numbers of a chain."""
     seconds = {name: [] for name in calls}
     results = {}
     for round_ in range(rounds):
@@ -260,7 +259,7 @@ def nystrom_rows(rounds):
 
 
 def chain_rows(rounds):
-    # What the pattern of `chord` holds at this order.
+    # Numbers that the pattern of `chord` stores at this order.
     numbers = stored(ma.chord(np.eye(ORDER), effort="fast", adam_steps=1, max_iterations=1))
     walsh = np.asarray(pyfaust.wht(ORDER).toarray())
     inputs = [
@@ -273,7 +272,7 @@ def chain_rows(rounds):
 
 
 def pools():
-    """The thread pools that the libraries brought, and how many threads each may use."""
+    """Returns the thread pools of the libraries, and the number of threads of each."""
     return [
         {"library": Path(pool["filepath"]).name, "threads": pool["num_threads"]}
         for pool in threadpool_info()
@@ -281,7 +280,7 @@ def pools():
 
 
 def use_tiny_sizes():
-    """To see that it runs."""
+    """Sets tiny sizes, to check that the script runs."""
     global ROWS, COLUMNS, NODES, EDGES, FORMED_POINTS, POINTS, ORDER, PALM_STEPS
     ROWS, COLUMNS, NODES, EDGES = 160, 120, 300, 1000
     FORMED_POINTS, POINTS, ORDER, PALM_STEPS = 150, 350, 16, 2

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Truncated SVD, rank 20, of a scale-free graph with 1,000,000 nodes and 5,000,000 edges, beside SciPy.
+"""Truncated SVD of rank 20 of a scale-free graph with 1,000,000 nodes and 5,000,000 edges, compared with SciPy.
 
-The graph is grown by preferential attachment, 5 edges a node (seed 1). Runs `matapprox approximate` and
-scipy.sparse.linalg.svds in turn, one thread each (SciPy's sparse product has no more), and compares the
+The graph is grown by preferential attachment, 5 edges per node (seed 1). Runs `matapprox approximate` and
+scipy.sparse.linalg.svds in turn, one thread each (SciPy's sparse product uses only one), and compares the
 singular values. Needs numpy, scipy and h5py. Usage: scale_free.py [program] [rounds] [nodes] [threads] [--small] [--json FILE]
 """
 import argparse
@@ -34,8 +34,8 @@ RANK, LINKS = 20, 5
 
 
 def graph():
-    """Edge e leaves node e // 5 + 1 for a node drawn with probability proportional to its degree: for
-    an end of an earlier edge, where end 2 f is the node that edge f leaves and 2 f + 1 the other."""
+    """Returns the graph. Edge e connects node e // 5 + 1 to a node drawn with probability proportional to its
+    degree: a random end of an earlier edge, where end 2 f is the source of edge f and 2 f + 1 its target."""
     random = np.random.default_rng(1)
     edges = np.arange(LINKS * (nodes - 1))
     source = edges // LINKS + 1

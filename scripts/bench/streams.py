@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A matrix that comes through a pipe, met once, beside the best approximation and one that may read it again and again.
+"""A one-pass sketch of a matrix from a pipe, compared with the best approximation and with one that reads it repeatedly.
 
     streams.py --program build/default/bin/matapprox [--rows 20000] [--cols 2000] [--rank 20] [--small] [--json FILE]
 
-A = U diag(sigma) V^T: U has columns of the cosine transform of the length of the stream, V is orthonormal at random (NumPy,
-seed 1), so that the best error of rank r is the root of the sum of squares of the singular values behind r. `matapprox sketch -`
-gets the rows as .npy arrays of 500 rows each from `cat`; `matapprox approximate FILE truncated_svd` reads the same matrix from a
-file. Errors are those that `matapprox measure --exact-error` finds. Prints them, rows per second and the peak memory.
+A = U diag(sigma) V^T: U has columns of the cosine transform with the length of the stream, V is a random orthonormal matrix
+(NumPy, seed 1), so that the best error of rank r is the root of the sum of squares of the singular values after r. `matapprox
+sketch -` gets the rows as .npy arrays of 500 rows each from `cat`; `matapprox approximate FILE truncated_svd` reads the same
+matrix from a file. Errors are those of `matapprox measure --exact-error`. Prints them, rows per second and the peak memory.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ SPECTRA = [("1 / j", lambda j: 1 / j), ("1 / j²", lambda j: 1 / j**2), ("0.8^j"
 
 
 def blocks(rows, sigma, v):
-    """Row blocks of A."""
+    """Yields the row blocks of A."""
     order = np.arange(len(sigma))
     norms = np.where(order == 0, np.sqrt(1 / rows), np.sqrt(2 / rows))
     for first in range(0, rows, BLOCK):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Truncated SVD of a dense matrix, n = 2048, sigma_k = 1/k, rank 50, beside scikit-learn.
+"""Truncated SVD of a dense matrix, n = 2048, sigma_k = 1/k, rank 50, compared with scikit-learn.
 
 Runs `matapprox compare` and sklearn.utils.extmath.randomized_svd in turn, with the same number of
 threads, and prints times and errors (relative to the best possible error of that rank).

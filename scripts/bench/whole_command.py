@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Whole commands, from the file to the saved factors, beside Python scripts that do the same.
+"""Whole commands, from the file to the saved factors, compared with Python scripts that do the same.
 
   dense   a 12,000 x 12,000 matrix (1.15 GB), truncated SVD of rank 50, from .npy and from HDF5:
           np.load or h5py, sklearn's randomized_svd, the exact relative error by panels, HDF5
   kernel  the Gaussian kernel of 100,000 points in 8 dimensions, Nystrom of rank 1000: sklearn's
-          Nystroem (fit and transform), the error on as many columns as ours was estimated from, HDF5
+          Nystroem (fit and transform), the error on as many columns as ours is estimated from, HDF5
 
-Each is a process of its own, ours and theirs in turn, with the same number of threads; the files are in
+Each is a separate process, ours and theirs in turn, with the same number of threads; the files are in
 the page cache. Prints median and least seconds of wall time and the CPU seconds of the median run.
 Needs numpy, scikit-learn and h5py; 7 GB of memory.
 Usage: whole_command.py [program] [threads] [rounds] [folder] [--small] [--json FILE]
@@ -54,7 +54,7 @@ with h5py.File(out, "w") as f:
 
 
 def timed(command):
-    """Wall and CPU seconds of a process and what it printed."""
+    """Returns the wall and CPU seconds of a process, and its output."""
     before, start = os.times(), time.perf_counter()
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     wall, after = time.perf_counter() - start, os.times()

@@ -23,7 +23,7 @@ def psf_tasks(context):
 
 
 def all_mechanisms(context, length, seeds):
-    """Test errors in percent by mechanism and head, and the parameters with the head that reads all tokens."""
+    """Returns test errors in percent by mechanism and head, and the number of parameters."""
     found = context.script("attention_tasks", "--program", context.program, "--folder",
                            context.resumable(f"adding-{length}"), "--length", length, "--seeds", ",".join(map(str, seeds)),
                            "--mechanisms", ",".join(MECHANISMS))
@@ -82,7 +82,7 @@ def listops(context):
 
 
 def linformer_grid_table(document):
-    """Accuracies with the times of the same cells."""
+    """Returns the table of accuracies with the times of the same cells."""
     times = kept("linformer_times")
     seconds = {(cell["length"], cell["model"]): cell["seconds"] for cell in times["cells"]}
     rows = []
@@ -112,7 +112,7 @@ GRID_STEPS, TIMED_STEPS = 1500, 40
 
 @figure("linformer_times", "2", {}, timed=True)
 def linformer_times(context):
-    """Seconds of a training of each cell without its validations, by its first steps, one cell after another in one thread."""
+    """Estimates the training time of each cell without validations from its first steps, one cell at a time in one thread."""
     folder = context.scratch("linformer_times")
     shutil.rmtree(folder)
     rows = context.json("reproduce", "linformer_grid", "-o", folder, "--seeds", "1", "--steps", TIMED_STEPS, "--test-samples", "20",
@@ -174,7 +174,7 @@ def psf_speed(context):
                      "two programs of one thread over one"], rows), "torch": found["rows"][0]["torch"]}
 
 
-# How the time of a layer grows with the length
+# Growth of a layer's time with the length
 
 GROWING = [name for name in MECHANISMS if name != "softmax"]
 
@@ -198,7 +198,7 @@ def attention_growth(context):
                   for name in GROWING])
 
 
-# Training steps of one layer beside PyTorch, on each instruction set that the CPU has
+# Training steps of one layer compared with PyTorch, on each instruction set that the CPU has
 
 PEER_MECHANISMS = {"softmax": "softmax", "linformer:rank=64": "Linformer, k = 64", "performer": "Performer"}
 INSTRUCTION_SETS = {"AMX": "AVX-512 and AMX", "AVX3": "AVX-512", "AVX2": "AVX2"}
@@ -242,7 +242,7 @@ by_hand("attention_peers_wide", "15", attention_peers_table)
 by_hand("attention_peers_amx", "15", attention_peers_table)
 
 
-# What predictors reach that do not mix tokens
+# Errors of predictors that do not mix tokens
 
 MEASURED_BASELINES = {"pathfinder_14": ["pathfinder", "--contour", "14"], "pathfinder_6": ["pathfinder", "--contour", "6"],
                       "free_14": ["pathfinder", "--contour", "14", "--mismatch", "64"],

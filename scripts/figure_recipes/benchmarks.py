@@ -1,4 +1,4 @@
-"""Tables of docs/benchmarks.md and docs/methods.md, and the commands shown with what they print."""
+"""Tables of docs/benchmarks.md and docs/methods.md, and the commands shown with their output."""
 import csv
 import json
 import os
@@ -10,11 +10,11 @@ import time
 
 from .kept import ROOT, Missing, by_hand, figure, grouped, listed, markdown, percent, rounded, short, source_line, table, with_source
 
-# Commands and what they print
+# Commands and their output
 
 
 def printed(name):
-    """A view: the commands of an example and their output, as one block."""
+    """Returns a view: the commands of an example and their output, as one block."""
 
     def view(document):
         blocks = [f"$ {command['command']}\n{command['output']}".rstrip() for command in document["examples"][name]]
@@ -50,7 +50,7 @@ def examples(context):
     return {"examples": shown}
 
 
-# How often certificates and intervals hold
+# Coverage of certificates and intervals
 
 
 def certificate_table(document):
@@ -109,7 +109,7 @@ def matrices(context):
     return {"rows": rows}
 
 
-# Matrices on which no setting was chosen
+# Matrices that were not used to choose settings
 
 UNSEEN = ["karate", "west0067", "arc130", "netz4504_dual", "sherman1", "orsirr_1", "stufe", "can_1072", "bcsstk08",
           "bcsstk10", "1138_bus", "jagmesh7"]
@@ -151,7 +151,7 @@ def unseen(context):
 
 
 def grid_points(context, side):
-    """One point in each cell of a side x side grid of the unit square, uniformly in it."""
+    """Writes one uniformly random point per cell of a side x side grid of the unit square."""
     file = context.scratch("points") / f"grid-{side}.csv"
     draws = random.Random(1)
     with open(file, "w", encoding="utf-8") as out:
@@ -187,7 +187,7 @@ def matern(context):
 
 
 def test_error(result):
-    """The error on the columns drawn apart, with its interval, as the fit's message gives it."""
+    """Returns the error on the test columns with its interval, from the fit's message."""
     found = re.search(r"relative error (\S+) \(95 %: (\S+) \.\. (\S+)\)", result["message"])
     return "{:.3g} ({:.3g} .. {:.3g})".format(*map(float, found.groups())) if found else ""
 
@@ -302,7 +302,7 @@ def speed_avx2(context):
     return speed_table(context)
 
 
-# On a machine with a GPU: docs/cuda.md.
+# Measured on a machine with a GPU: docs/cuda.md.
 by_hand("cuda_products", "3")
 by_hand("cuda_profile", "3")
 by_hand("cuda_peers", "3")
@@ -329,7 +329,7 @@ def packed_speed(context):
     return context.script("packed_product", "--program", context.bench, "--rounds", 3, needs=["numpy", "scipy", "threadpoolctl"])
 
 
-# Engines beside one another
+# Comparison of engines
 
 ENGINES = [("mesh2d", 20), ("parter", 20), ("block_model", 20), ("1138_bus", 30), ("west0067", 15), ("netz4504_dual", 30)]
 
@@ -369,7 +369,7 @@ def chord_solvers(context):
     return table(["matrix", "N", "", "own", "Ceres", "own, s", "Ceres, s"], rows)
 
 
-# Beside other programs
+# Comparison with other programs
 
 
 @figure("peers", "10", timed=True)
@@ -415,7 +415,7 @@ def peers(context):
          ""]])
 
 
-# What `hierarchical` takes
+# Cost of `hierarchical`
 
 COST_POINTS = """
 import sys
@@ -447,7 +447,7 @@ save_matrix("16384")
 
 
 def cost_inputs(context, name):
-    """The folder with the matrices and points."""
+    """Creates the matrices and points, and returns their folder."""
     folder = context.scratch(name)
     if subprocess.run([context.python, "-c", COST_POINTS, str(folder)], check=False).returncode != 0:
         raise Missing(f"numpy in {context.python} (--python), and 2.3 GB in {folder}")
@@ -495,7 +495,7 @@ def hierarchical_cost(context):
     return {"rows": rows}
 
 
-# What `best` takes
+# Cost of `best`
 
 BEST_SHARES = ["0.2%", "0.5%", "1%", "3%"]
 BEST_LIMITS = [(title, file, options, seconds)
@@ -524,8 +524,8 @@ def best_cost_limits(document):
 
 @figure("best_cost", "4", {"best_cost": best_cost_table, "best_cost.limits": best_cost_limits}, timed=True)
 def best_cost(context):
-    """Seconds of the search without reading the matrix, beside those of a randomized SVD, in turn; of the whole command with
-    --max-seconds."""
+    """Measures the seconds of the search without reading the matrix, and in turn those of a randomized SVD; and those of the
+    whole command with --max-seconds."""
     folder = cost_inputs(context, "best_cost")
     kernel = ["--as", "kernel", "--kernel", "matern32", "--bandwidth", "0.1"]
     rows = []
@@ -545,7 +545,7 @@ def best_cost(context):
         command = ["best", folder / f"{stem}.npy", *(kernel if "_" in stem else []), *options, "--max-seconds", limit]
         context.say("matapprox", *command)
         began = time.perf_counter()
-        # A target that is not reached in time has an exit code of its own.
+        # A target that is not reached in time has a separate exit code.
         subprocess.run([str(context.program), *map(str, command)], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         limits.append({"input": title, "limit": limit, "seconds": rounded(time.perf_counter() - began, 3)})
     remove_inputs(folder)
@@ -587,7 +587,7 @@ def packed_peers(context):
     return document
 
 
-# The Python package beside others in the same process
+# The Python package compared with others in the same process
 
 PYTHON_SVD = ["matapprox", "matapprox, randomized", "sklearn randomized_svd", "sklearn TruncatedSVD", "fbpca pca", "scipy svds", "primme svds"]
 PYTHON_SVD_TITLES = ["`truncated_svd`", "the same, `randomized`", "`randomized_svd`", "`TruncatedSVD`", "fbpca `pca`", "SciPy `svds`", "primme `svds`"]
@@ -636,12 +636,12 @@ def python_peers(context):
     for part in ("svd", "nystrom", "chains"):
         for row in document[part]:
             for found in row["results"].values():
-                # What is shown is how far errors are above the least.
+                # The table shows the excess of the errors over the least, which needs more digits.
                 found["error"], found["seconds"] = rounded(found["error"], 12), rounded(found["seconds"], 3)
     return document
 
 
-# What the Python package costs
+# Overhead of the Python package
 
 
 def python_binding_table(document):

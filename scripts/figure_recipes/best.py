@@ -1,4 +1,4 @@
-"""Tables of docs/best.md: what `matapprox best` chooses, exact stores, photographs beside JPEG."""
+"""Tables of docs/best.md: choices of `matapprox best`, exact storage, photographs compared with JPEG."""
 import csv
 import json
 import subprocess
@@ -9,13 +9,13 @@ SHARES = [0.01, 0.03, 0.10]
 ROUNDING = 1e-13
 RIVALS = "truncated_svd,nystrom,jl_projection,cur,hierarchical"
 PACKED_RIVALS = "truncated_svd,nystrom"
-# Three factors: no other pattern fits into so few numbers. Larger fits take minutes.
+# Three factors: no other pattern fits into this few numbers. Larger fits take minutes.
 CHORD = ["--set", "chord.effort=fast", "--set", "chord.pattern=mixed_radix"]
 CHORD_ORDER = 600
 
 
 def inputs(context):
-    """(group, name, file, options) of every matrix that there is."""
+    """Yields (group, name, file, options) for every available matrix."""
     with open(ROOT / "matrices/paper.csv", encoding="utf-8") as listed:
         for entry in csv.DictReader(listed):
             stem = entry["file"].rsplit(".", 1)[0]
@@ -34,7 +34,7 @@ def inputs(context):
 
 
 def least_rival(context, file, kind, budget, facts):
-    """The least error of the registered methods at these bytes, and whose it is."""
+    """Returns the least error of the registered methods at these bytes, and the method that has it."""
     found = []
     symmetric = ",truncated_svd_symmetric" if facts["symmetric"] else ""
     runs = [("double", RIVALS + symmetric, []), ("packed", PACKED_RIVALS + symmetric, [])]
@@ -44,7 +44,7 @@ def least_rival(context, file, kind, budget, facts):
         try:
             document = context.json("compare", file, *kind, "--methods", methods, "--budget", budget, "--precision", precision,
                                     "--exact-error", *options)
-        except RuntimeError:  # not one of them fits
+        except RuntimeError:  # none of them fits
             continue
         for row in document["results"]:
             if row["method"] != "as_is" and row["status"] == "ok":
@@ -92,7 +92,7 @@ def best(context):
             budget = f"{int(8 * m * n * share)}B"
             try:
                 document = context.json("best", file, *kind, "--budget", budget)
-            except RuntimeError:  # the budget is below what anything takes
+            except RuntimeError:  # the budget is too small for every method
                 cells.append({"error": None, "chosen": None})
                 continue
             error = document["result"]["relative_error"]
@@ -105,7 +105,7 @@ def best(context):
     return {"rows": rows}
 
 
-# Exact stores
+# Exact storage
 
 STORED = ["matrices/mesh2d.mtx", "matrices/mesh3d.mtx", "matrices/scale_free.mtx", "matrices/small_world.mtx", "matrices/block_model.mtx",
           "matrices/permutation.mtx", "matrices/scene.png", "matrices/hilbert.mtx"]

@@ -1,4 +1,4 @@
-"""Charts as SVG, written from the kept JSON."""
+"""SVG charts from the stored JSON."""
 import math
 from xml.sax.saxutils import escape
 
@@ -23,7 +23,7 @@ def marker(shape, x, y, color):
 
 
 def ratio_chart(document):
-    """Errors of SF over that of TSVD at the paper's rank, row by row of Table 1."""
+    """Returns a chart of SF errors divided by the TSVD error at the paper's rank, for the rows of Table 1."""
     rows = document["rows"]
     series = [("SF, the paper's", "square", "#cc4400", [row["paper_sf"] / row["tsvd"] for row in rows]),
               ("SF, ours, the paper's pattern", "circle", "#1d5fb4", [row["reference"] / row["tsvd"] for row in rows]),
@@ -84,7 +84,7 @@ FIGURE5_PANELS = [("adding", "flatten", "Adding, all tokens are read", 84.64), (
 
 
 def figure5_panel(left, top, title, baseline, cells, lengths):
-    """One panel: medians of the seeds against N, with their smallest and largest."""
+    """Returns one panel: median over the seeds against N, with the smallest and largest value."""
     bottom, step = top + PANEL_HEIGHT, PANEL_WIDTH / len(lengths)
 
     def y(percent):
@@ -111,13 +111,13 @@ def figure5_panel(left, top, title, baseline, cells, lengths):
     return parts
 
 
-CELL, GAP = 10, 24  # of maps
+CELL, GAP = 10, 24  # sizes in the maps
 GRAYS = [f"#{51 * level:02x}{51 * level:02x}{51 * level:02x}" for level in range(6)]
 DIVERGING = ["#053061", "#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7", "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f"]
 
 
 def map_panel(left, top, side, values, colors, least, largest):
-    """A square image, a path for each of its colors."""
+    """Returns a square image with one path per color."""
     paths = {}
     for i, value in enumerate(values):
         color = colors[round((value - least) / (largest - least) * (len(colors) - 1))]
@@ -127,7 +127,7 @@ def map_panel(left, top, side, values, colors, least, largest):
 
 
 def maps_chart(document):
-    """Images of Pathfinder beside what the ends attend to and what attends to them, each map in a scale of its own."""
+    """Returns Pathfinder images with the attention maps from and to the curve ends; each map has its own scale."""
     side, samples = document["side"], document["samples"]
     size = side * CELL + GAP
     width, height = 3 * size + GAP + 70, len(samples) * size + 60
@@ -149,7 +149,7 @@ def maps_chart(document):
 
 
 def figure5_chart(parts):
-    """Test errors of Fig. 5's models by N, a panel for each task and head; `parts`: documents with cells of one N each."""
+    """Returns test errors of Fig. 5's models by N, one panel per task and head; `parts`: documents of one N each."""
     lengths = sorted({part["length"] for part in parts})
     sources = sorted({part["sources"][0]["commit"] for part in parts})
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '

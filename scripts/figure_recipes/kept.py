@@ -1,4 +1,4 @@
-"""What all figures share: the kept JSON, where it came from, how numbers and tables are written."""
+"""Code shared by all figures: the stored JSON, its provenance, and the format of numbers and tables."""
 import datetime
 import functools
 import json
@@ -11,31 +11,31 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / "docs/figures"
-# What decides a figure: with changes there that are not committed, its commit says so.
+# The sources that determine a figure: uncommitted changes there are noted with its commit.
 SOURCES = ["CMakeLists.txt", "CMakePresets.json", "apps", "cmake", "configs", "include", "matrices", "src"]
 
 
 class Missing(Exception):
-    """Something that a recipe needs is not on this machine."""
+    """Raised if something that a recipe needs is missing on this machine."""
 
 
 @dataclass
 class Figure:
-    """Kept in docs/figures/NAME.json, shown in the documents between <!-- figures:VIEW --> and <!-- figures -->."""
+    """A figure, stored in docs/figures/NAME.json and shown in the documents between <!-- figures:VIEW --> and <!-- figures -->."""
 
     name: str
-    measure: object  # function(context) -> dict of what is kept; None: no command of ours makes it
+    measure: object  # function(context) -> dict to store; None: no command of ours makes it
     views: dict  # view -> function(kept) -> Markdown
-    minutes: str  # what measuring takes on two cores, roughly
+    minutes: str  # approximate time of measuring on two cores
     slow: bool = False  # only measured when named
-    timed: bool = False  # holds times: the load of the machine belongs to it
+    timed: bool = False  # contains times, so the load of the machine is stored too
 
 
 REGISTRY = {}
 
 
 def figure(name, minutes, views=None, slow=False, timed=False):
-    """Registers the function that follows as the recipe of a figure; without views it is a table as it is kept, with none
+    """Registers the decorated function as the recipe of a figure. Without `views` the stored table is shown; with no view
     ({}) another figure shows it."""
 
     def register(measure):
@@ -46,7 +46,7 @@ def figure(name, minutes, views=None, slow=False, timed=False):
 
 
 def by_hand(name, minutes, view=None):
-    """A figure that was measured by hand, or on a machine of another kind, and has no recipe: it stays as of its commit."""
+    """Registers a figure without a recipe, measured by hand or on another kind of machine; it stays as of its commit."""
     REGISTRY[name] = Figure(name, None, {name: view or table_as_kept}, minutes, True)
 
 
@@ -63,7 +63,7 @@ def keep(name, document, folder=KEPT):
 
 
 def dump(value, indent=0):
-    """JSON with one row of a table a line."""
+    """Returns JSON with one table row per line."""
     flat = json.dumps(value, ensure_ascii=False)
     scalars = isinstance(value, list) and not any(isinstance(item, (dict, list)) for item in value)
     if not isinstance(value, (dict, list)) or not value or scalars or (indent >= 2 and len(flat) <= 400):
@@ -75,7 +75,7 @@ def dump(value, indent=0):
     return "[\n" + ",\n".join(inner + dump(item, indent + 1) for item in value) + f"\n{outer}]"
 
 
-# Where a figure came from
+# Provenance of a figure
 
 
 def git(*arguments):
@@ -84,7 +84,7 @@ def git(*arguments):
 
 
 def commit():
-    """The last commit that changed the sources, and whether there are changes that are not committed."""
+    """Returns the last commit that changed the sources, and true if there are uncommitted changes."""
     known = git("log", "-1", "--format=%h", "--abbrev=7", "--", *SOURCES)
     if not known:
         raise Missing("git, and the history of the sources: a figure names its commit")
@@ -92,7 +92,7 @@ def commit():
 
 
 def cpu_family():
-    """Family and model of an x86 CPU in parentheses, as makers give one name to several kinds; else nothing."""
+    """Returns family and model of an x86 CPU in parentheses, since several kinds share a name; else an empty text."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].split("\n")
     except OSError:
@@ -103,7 +103,7 @@ def cpu_family():
 
 @functools.lru_cache
 def machine(program):
-    """The CPU, how many, the instruction set and the memory, as doctor names them; no host name."""
+    """Returns the CPU, the number of CPUs, the instruction set and the memory in doctor's words; no host name."""
     done = subprocess.run([program, "doctor", "--json", "-"], capture_output=True, text=True, check=True)
     name, comma, rest = json.loads(done.stdout)["machine"].partition(",")
     text = name + cpu_family() + comma + rest
@@ -120,7 +120,7 @@ def provenance(figure_, context):
 
 
 def source_line(document):
-    """The line under a table: commit, day, machine, command."""
+    """Returns the line below a table: commit, day, machine, command."""
     lines = []
     for source in document["sources"]:
         of = f"{source['rows']}: " if "rows" in source else ""
@@ -138,12 +138,12 @@ def source_line(document):
 
 
 def rounded(value, digits=8):
-    """As many digits as documents can want."""
+    """Returns the value rounded to the digits that the documents may need."""
     return value if value is None or isinstance(value, (int, str)) else float(f"{value:.{digits}g}")
 
 
 def short(value):
-    """Three digits, without an exponent where that is as short."""
+    """Returns three digits, without an exponent if that is no longer."""
     if value is None:
         return "-"
     if value == 0:
@@ -156,7 +156,7 @@ def short(value):
 
 
 def grouped(value):
-    """12,480, but 1296: thousands from five digits on."""
+    """Returns 12,480, but 1296: separates thousands from five digits on."""
     return f"{value:,}" if value >= 10000 else str(value)
 
 
@@ -165,7 +165,7 @@ def percent(value, digits=2):
 
 
 def within(interval, digits=1):
-    """An interval of shares, in percent."""
+    """Returns an interval of shares, in percent."""
     return f"({100 * interval[0]:.{digits}f} .. {100 * interval[1]:.{digits}f})"
 
 
@@ -208,7 +208,7 @@ def has_modules(python, modules):
 
 
 class Context:
-    """Where the programs and the matrices are, and what was measured before in the same run."""
+    """Paths of the programs and matrices, and earlier results of the same run."""
 
     def __init__(self, options):
         self.program = options.program
@@ -229,8 +229,8 @@ class Context:
         return folder
 
     def resumable(self, name):
-        """A scratch folder for rows that an interrupted measurement goes on from: one for each commit, so that no row is
-        of older code. With changes that are not committed it begins empty, as there is no telling which rows are theirs."""
+        """Returns a scratch folder for the rows with which an interrupted measurement resumes: one per commit, so that no
+        row is from older code. With uncommitted changes it is emptied, since its rows may be from other changes."""
         known, modified = commit()
         folder = self.folder / f"{name}-{known}{'-modified' if modified else ''}"
         if modified:
@@ -239,21 +239,21 @@ class Context:
         return folder
 
     def matrices(self):
-        """The paper's matrices."""
+        """Returns the folder of the paper's matrices."""
         for folder in (self.matrices_option, os.environ.get("MATAPPROX_MATRICES"), ROOT / "matrices/paper"):
             if folder and Path(folder).is_dir():
                 return Path(folder).resolve()
         raise Missing("the paper's matrices: scripts/fetch-matrices, or --matrices FOLDER")
 
     def paper_matrix(self, stem):
-        """The file of one of the paper's matrices."""
+        """Returns the file of one of the paper's matrices."""
         for file in sorted(self.matrices().glob(f"*/{stem}.*")):
             if file.suffix in (".mat", ".mtx"):
                 return file
         raise Missing(f"{stem} among the paper's matrices")
 
     def suitesparse(self, name):
-        """A matrix of the SuiteSparse collection."""
+        """Returns the file of a matrix of the SuiteSparse collection."""
         folder = self.suitesparse_option or self.matrices() / "extra"
         file = Path(folder) / f"{name}.mtx"
         if not file.exists():
@@ -261,7 +261,7 @@ class Context:
         return file.resolve()
 
     def gpu(self):
-        """The options that take a GPU."""
+        """Returns the options for a run on a GPU."""
         found = json.loads(self.run("doctor", "--json", "-"))
         if found["gpu"] is None:
             raise Missing(f"a GPU: {found['no_gpu']}")
@@ -271,7 +271,7 @@ class Context:
         print("  " + " ".join(map(str, arguments)), file=sys.stderr, flush=True)
 
     def run(self, *arguments):
-        """What the program prints."""
+        """Runs the program and returns its output."""
         self.say("matapprox", *arguments)
         done = subprocess.run([str(self.program), *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -282,12 +282,12 @@ class Context:
         return json.loads(self.run(*arguments, "--json", "-", "--quiet"))
 
     def fit(self, file, method, *arguments):
-        """The result of `approximate`; the factors are not kept."""
+        """Returns the result of `approximate`; the factors are overwritten by the next fit."""
         out = self.scratch("fits") / "out.h5"
         return self.json("approximate", file, method, *arguments, "-o", out, "--force")["results"][0]
 
     def python_with(self, modules):
-        """That of --python, or the one of build/peers, into which pip installs what both lack."""
+        """Returns the Python of --python, or that of build/peers, into which pip installs the modules that both lack."""
         if not modules or has_modules(self.python, modules):
             return self.python
         folder = ROOT / "build/peers"
@@ -306,7 +306,7 @@ class Context:
         return python
 
     def script(self, name, *arguments, needs=(), folder="scripts/bench"):
-        """The JSON of a script."""
+        """Runs a script and returns its JSON."""
         python = self.python_with(needs)
         out = self.scratch("bench") / f"{name}.json"
         out.unlink(missing_ok=True)

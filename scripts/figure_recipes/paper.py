@@ -1,4 +1,4 @@
-"""The paper's tables: Table 1, Fig. 4, and what docs/reproduction.md says of the papers."""
+"""The paper's tables: Table 1, Fig. 4, and the other tables and charts of docs/reproduction.md."""
 import functools
 import json
 import math
@@ -11,7 +11,7 @@ SEEDS = (1, 2, 3)
 
 
 def reproduced(context, what, *arguments):
-    """The JSON of `matapprox reproduce`, every row fitted anew; once for all figures of a run."""
+    """Returns the JSON of `matapprox reproduce` with all rows fitted again, once for all figures of a run."""
     name = "-".join([what, *(text.strip("-") for text in arguments)]).replace(",", "-")
     folder = context.scratch("reproduce") / name
     file = folder.with_suffix(".json")
@@ -101,11 +101,11 @@ def table1(context):
     return {"rows": rows}
 
 
-# Other seeds, and what the fits take
+# Other seeds, and run times of the fits
 
 
 def mean_ratio(rows, error):
-    """Geometric mean over the rows that compress; errors below 1e-6 |A| count as that."""
+    """Returns the geometric mean over the rows that compress; errors below 1e-6 |A| count as 1e-6 |A|."""
     logs = []
     for row in rows:
         if not row["no_compression"]:
@@ -115,7 +115,7 @@ def mean_ratio(rows, error):
 
 
 def at_or_under(rows, error, bound):
-    """Rows whose error is at most the bound; below 1e-13 |A| both are 0."""
+    """Returns the number of rows whose error is at most the bound; values below 1e-13 |A| count as 0."""
 
     def floored(value, row):
         return 0 if value < 1e-13 * row["frobenius_norm"] else value
@@ -214,7 +214,7 @@ def figure4_summary(document):
 @figure("figure4", "3", {"figure4": figure4_table, "figure4.summary": figure4_summary}, timed=True)
 def figure4(context):
     document = reproduced(context, "figure4")
-    first = document["rows"][0]  # all images have the same order, hence the same ranks
+    first = document["rows"][0]  # all images have the same order and therefore the same ranks
     return {"rank": first["tsvd_rank"], "stored_tsvd": first["stored_tsvd"], "fit_rank": first["tsvd_fit_rank"],
             "stored_tsvd_fit": first["stored_tsvd_fit"], "stored": first["stored_chord"],
             "cpu_seconds": round(document["cpu_seconds"]),
@@ -227,8 +227,8 @@ def figure4(context):
 
 
 def trained(context, name, *arguments, folder=None):
-    """The JSON of `attention train`. In a folder of context.resumable a finished training is not done again, and one that
-    was interrupted goes on."""
+    """Returns the JSON of `attention train`. In a folder of context.resumable, a finished training is not repeated, and an
+    interrupted one is resumed."""
     model = (folder or context.scratch("models")) / f"{name}.h5"
     command = ["attention", "train", *arguments, "-o", model, "--force"]
     if folder is None:
@@ -243,7 +243,7 @@ def trained(context, name, *arguments, folder=None):
 
 
 def baselines(document):
-    """Errors of the predictors without attention, by name."""
+    """Returns the errors of the predictors without attention, by name."""
     return {each["name"]: each["error"] for each in document["baselines"]}
 
 
@@ -334,17 +334,18 @@ def orders(context):
 
 TASKS = {"adding": "Adding", "temporal_order": "Temporal Order"}
 FIGURE5_MODELS = ["psf", "softmax", "linformer", "performer", "tokenwise"]
-# Measured one at a time, as those of longer sequences take hours together: minutes by length and model.
+# Models measured one at a time, since those of longer sequences take hours together: minutes by length and
+# model.
 FIGURE5_APART = {128: {"linformer": "4", "performer": "5"},
                  1024: {"psf": "40", "softmax": "60", "linformer": "20", "performer": "30", "tokenwise": "10"},
                  4096: {"psf": "130"}, 16384: {"psf": "10"}}
-# The other head takes three times the steps.
+# Heads that are measured; the other head takes three times as many steps.
 FIGURE5_HEADS = {4096: ["flatten"], 16384: ["flatten"]}
 FIGURE5_ON_GPU = {16384}
 
 
 def figure5_cells(context, length, models, *options):
-    """Test errors in percent of the seeds, and what the paper prints, by task, head and model."""
+    """Returns test errors of the seeds and the paper's, in percent, by task, head and model."""
     device = context.gpu() if length in FIGURE5_ON_GPU else []
     folder = context.resumable("-".join(["figure5", *(option.strip("-") for option in options)]))
     rows = context.json("reproduce", "figure5", "-o", folder, "--lengths", length, "--models", ",".join(models),
@@ -360,13 +361,13 @@ def figure5_cells(context, length, models, *options):
 
 
 def figure5_parts(document):
-    """All that were measured."""
+    """Returns all parts that were measured."""
     others = [f"figure5_{length}_{model}" for length, models in FIGURE5_APART.items() for model in models]
     return [document, *(kept(name) for name in others if (KEPT / f"{name}.json").exists())]
 
 
 def figure5_table(document):
-    """All parts side by side."""
+    """Returns the table of all parts side by side."""
     parts = figure5_parts(document)
     found = {(cell["task"], cell["head"], cell["model"], part["length"]): cell for part in parts for cell in part["cells"]}
     lengths = sorted({part["length"] for part in parts})
@@ -402,7 +403,7 @@ for figure5_length, figure5_minutes in FIGURE5_APART.items():
 
 
 def figure5_more_steps_table(document):
-    """Beside the same with fewer steps."""
+    """Returns the table that compares the errors with those of fewer steps."""
     fewer = kept("figure5_4096_psf")
     errors_of = {(steps, cell["task"]): ", ".join(f"{error:.2f}" for error in cell["errors"])
                  for steps, each in (("fewer", fewer), ("more", document)) for cell in each["cells"]}
@@ -501,7 +502,7 @@ def singularformer(context):
 
 
 def seed_errors(rows, model):
-    """Median, smallest and largest test error of a model's rows, in percent."""
+    """Returns the median, smallest and largest test error of a model's rows, in percent."""
     errors = sorted(100 * row["error"] for row in rows if row["model"] == model)
     return f"{errors[len(errors) // 2]:.2f} ({errors[0]:.2f} .. {errors[-1]:.2f})"
 
@@ -568,13 +569,13 @@ ARENA_PARTS = {"1/16 of the steps": 16, "1/8": 8, "1/4": 4, "1/2": 2, "all": 1}
 
 
 def arena_error(rows, model):
-    """The table's cell of a model: [what the paper prints]."""
+    """Returns the table cell of a model: test errors [the paper's error]."""
     text = seed_errors(rows, model)
     return text if rows[0]["published"] is None else f"{text} [{100 * rows[0]['published']:.2f}]"
 
 
 def arena_curves(task, rows, trainings):
-    """Median validation errors after parts of the steps, and the seconds of a training."""
+    """Returns median validation errors after parts of the steps, and the seconds per training."""
     cells = []
     for model, title in ARENA_MODELS.items():
         curves = [each["validation_errors"] for each in trainings if (each["task"], each["model"]) == (task, model)]
@@ -589,7 +590,7 @@ def arena_curves(task, rows, trainings):
 
 
 def arena_learned(document):
-    """Which models are below every baseline, with which seeds."""
+    """Returns sentences on the models below every baseline, with the number of seeds."""
     sentences = []
     for model, title in ARENA_MODELS.items():
         learned = {task: counts[model] for task, counts in document["below_baselines"].items() if model in counts}
@@ -631,8 +632,8 @@ MAP_SAMPLES = 200
 
 
 def on_curves(samples, side, shift=0):
-    """The mean of |weight| on the pixels of the curves over that of the others, pixels within 3 of an end left out; with a shift
-    the curves are those of another sample, whose ends are left out too."""
+    """Returns the mean of |weight| on the pixels of the curves divided by that on the others, without pixels within 3 of an end.
+    With a shift, the curves are those of another sample, whose ends are excluded too."""
     on, off = 0.0, 0.0
     for k, sample in enumerate(samples):
         other = samples[(k + shift) % len(samples)]

@@ -1,4 +1,4 @@
-"""Tables of docs/distributed.md: time and memory of a large graph over the processes of MPI, steps beside the cost model."""
+"""Tables of docs/distributed.md: time and memory of a large graph over MPI processes, and steps compared with the cost model."""
 import json
 import subprocess
 
@@ -6,7 +6,7 @@ from .kept import Missing, figure, grouped, markdown, rounded, short, with_sourc
 
 NODES = 10_000_000
 RANK = 20
-# "-q" and what follows let several processes run on a small machine, also as root.
+# "-q" and the following options allow several processes on a small machine, also as root.
 START = ["mpirun", "-q", "--oversubscribe", "--allow-run-as-root", "--bind-to", "none", "-n"]
 
 

@@ -14,7 +14,7 @@ void softmax_rows(const ConstTokens<T>& X, double scale, Tokens<T> Y) {
   }
 }
 
-/// dX of it from dY; they may be the same array.
+/// Computes dX from dY and the result Y of softmax_rows. dX and dY may be the same array.
 template <class T>
 void softmax_rows_backward(const ConstTokens<T>& Y,
                            double scale,
@@ -27,7 +27,7 @@ void softmax_rows_backward(const ConstTokens<T>& Y,
   }
 }
 
-/// Y = softmax over each column of scale X, rows of padding left out: they become 0.
+/// Y = softmax over each column of scale X. Rows of padding are left out and become 0.
 template <class T>
 void softmax_columns(
     const LayerContext<T>& context, Mask mask, const ConstTokens<T>& X, double scale, Tokens<T> Y) {

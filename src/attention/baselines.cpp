@@ -9,7 +9,7 @@ namespace {
 template <class T>
 class IdentityCore final : public HeadCore<T> {
  public:
-  void forward(const LayerContext<T>& /*call*/,
+  void forward(const LayerContext<T>& /*context*/,
                Index /*head*/,
                const ConstTokens<T>& /*Q*/,
                const ConstTokens<T>& /*K*/,
@@ -18,7 +18,7 @@ class IdentityCore final : public HeadCore<T> {
                Cache<T>& /*cache*/) const override {
     H = V;
   }
-  void backward(const LayerContext<T>& /*call*/,
+  void backward(const LayerContext<T>& /*context*/,
                 Index /*head*/,
                 const ConstTokens<T>& /*Q*/,
                 const ConstTokens<T>& /*K*/,
@@ -81,7 +81,8 @@ class MeanCore final : public HeadCore<T> {
     for (Index i = 0; i < n; ++i) count += is_token(context.mask, i) ? 1 : 0;
     sum.setZero();
     if (!causal_) sum = dH.colwise().sum() * share(count);
-    // Where causal: from the last row up, sum over the rows that see token i.
+    // Causal: going up from the last row, sum the gradients of the rows whose mean includes token
+    // i.
     for (Index i = n - 1; i >= 0; --i) {
       if (causal_) sum += dH.row(i) * share(count);
       if (is_token(context.mask, i)) {

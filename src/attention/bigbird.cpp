@@ -20,7 +20,7 @@ class BigBirdTiles final : public TilePattern {
   Index size() const override { return size_; }
   bool meets(Index head, Index i, Index j, Index tiles) const override {
     if (always(i, j, tiles)) return true;
-    if (i >= rows_) return false;  // beyond the largest length: a cost is asked for
+    if (i >= rows_) return false;  // beyond the largest length, where only a cost is computed
     const auto& others = random_[static_cast<std::size_t>(head * rows_ + i)];
     return std::find(others.begin(), others.end(), j) != others.end();
   }
@@ -31,7 +31,8 @@ class BigBirdTiles final : public TilePattern {
     return global(i) || global(j) || (i - j >= -1 && i - j <= 1);
   }
 
-  /// Distinct tiles that row i does not meet anyway, as far as there are any.
+  /// Draws options.random_blocks distinct tiles, or fewer if there are no more, among the tiles
+  /// that row i does not always attend to.
   std::vector<Index> draw(const AttentionShape& shape,
                           Index head,
                           Index i,
@@ -56,7 +57,7 @@ class BigBirdTiles final : public TilePattern {
 
   Index size_;
   Index rows_;
-  std::vector<std::vector<Index>> random_;  ///< by head and tile of queries
+  std::vector<std::vector<Index>> random_;  ///< indexed by head and tile of queries
 };
 
 }  // namespace

@@ -5,10 +5,10 @@
 
 namespace matapprox::attention {
 
-// Y = Q (K^T U), or Y_i = q_i^T sum_{j <= i} k_j u_j^T where causal: what every mechanism of linear
-// cost comes down to. Q is N x D, K and U are N' x D and N' x u (N' = N where causal). 2 N D u
-// multiplications; a causal one works in runs of kRun tokens, D u numbers carried between them.
-// [KVPF20]
+// Y = Q (K^T U), or Y_i = q_i^T sum_{j <= i} k_j u_j^T if causal: the core of every mechanism of
+// linear cost. Q is N x D, K and U are N' x D and N' x u (N' = N if causal). Costs 2 N D u
+// multiplications. The causal product works in runs of kRun tokens and carries a D x u matrix from
+// one run to the next. [KVPF20]
 
 inline constexpr Index kRun = 64;
 
@@ -95,7 +95,7 @@ void bilinear_backward(const LayerContext<T>& context,
   }
 }
 
-/// Y = X, rows of padding 0.
+/// Y = X, with rows of padding set to 0.
 template <class T>
 void copy_tokens(Mask mask, const ConstTokens<T>& X, Tokens<T> Y) {
   for (Index i = 0; i < X.rows(); ++i) {

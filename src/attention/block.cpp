@@ -6,7 +6,8 @@
 namespace matapprox::attention {
 namespace {
 
-// Children of the cache, and arrays: what F and, where the norm comes first, A are given.
+// Indices of the cache's children, then of its arrays: the input of F and, in a pre-norm block, the
+// input of A.
 constexpr std::size_t kAttention = 0;
 constexpr std::size_t kNorm1 = 1;
 constexpr std::size_t kNorm2 = 2;

@@ -37,23 +37,23 @@ HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::chord_layer::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// At most a cache line.
+// Vectors of at most one cache line.
 template <class T>
 using Full = hn::CappedTag<T, 64 / sizeof(T)>;
 template <class D>
 constexpr Index kLanes = hn::MaxLanes(D());
-/// Numbers in 16 bytes.
+/// Numbers that fit in 16 bytes.
 template <class D>
 constexpr Index kQuarter = 16 / sizeof(hn::TFromD<D>);
-/// Whether vectors have a whole number of 16 bytes.
+/// True if a vector is a whole number of 16-byte blocks.
 template <class D>
 constexpr bool kInQuarters = HWY_TARGET != HWY_SCALAR&& kLanes<D> >= kQuarter<D>;
 
-// Links that are followed at a time.
+// Number of links that are processed together.
 constexpr Index kTogether = 64;
 
-/// Rows that a group of links leads to while none of them wraps around: what to add to the position
-/// of row i among the tokens and among the weights.
+/// Targets of a group of links over a run of rows in which none of them wraps around: the distances
+/// from row i to its targets in the arrays of tokens and of weights.
 struct Steps {
   std::array<Index, kTogether> token;
   std::array<Index, kTogether> weight;
@@ -62,8 +62,8 @@ struct Steps {
   Index to_weight(Index q) const { return weight[static_cast<std::size_t>(q)]; }
 };
 
-/// Sets the steps of links k .. k + count - 1 from row i on, against the offsets if kBackward;
-/// returns the first row at which one of them wraps, or n.
+/// Sets the steps of links k .. k + count - 1 from row i on, with negated offsets if kBackward.
+/// Returns the first row at which one of these links wraps around, or n.
 template <bool kBackward>
 Index take_steps(const Shape& shape, Index k, Index count, Index i, Steps& steps) {
   const Index n = shape.order;
@@ -81,13 +81,13 @@ Index take_steps(const Shape& shape, Index k, Index count, Index i, Steps& steps
 }
 
 /// Calls function(k, count, begin, end, steps) for groups of links and runs of rows that together
-/// are all links and all rows; the links of a row in order.
+/// cover all links and all rows. The links of a row come in order.
 template <bool kBackward, class Function>
 HWY_INLINE void over_runs(const Shape& shape, const Function& function) {
   Steps steps;
   const auto links = static_cast<Index>(shape.offsets.size());
   Index k = 0;
-  do {  // once where there are no links: the result is 0 then
+  do {  // runs once if there are no links: the result is 0 then
     const Index count = std::min(kTogether, links - k);
     for (Index begin = 0; begin < shape.order;) {
       const Index end = take_steps<kBackward>(shape, k, count, begin, steps);
@@ -101,8 +101,8 @@ HWY_INLINE void over_runs(const Shape& shape, const Function& function) {
 template <int kCount>
 using Vectors = std::integral_constant<int, kCount>;
 
-/// Calls function(d, c, Vectors<1>) for at most one vector D from column c on, at most one of half
-/// its length, and so on to the last column.
+/// Covers the columns from c to the last: calls function(d, c, Vectors<1>) for at most one vector
+/// D, then for at most one of half its length, and so on.
 template <class D, class Function>
 HWY_INLINE void over_rest(D d, Index c, Index width, const Function& function) {
   if (c + kLanes<D> <= width) {
@@ -114,8 +114,8 @@ HWY_INLINE void over_rest(D d, Index c, Index width, const Function& function) {
   }
 }
 
-/// Calls function(d, c, vectors) for strips of 4, 2 and 1 vectors and shorter ones that together
-/// are the columns of a row of tokens.
+/// Calls function(d, c, vectors) for strips of 4, 2 and 1 vectors and for shorter ones that
+/// together cover the columns of a row of tokens.
 template <class T, class Function>
 HWY_INLINE void over_strips(Index width, const Function& function) {
   const Full<T> d;
@@ -128,11 +128,12 @@ HWY_INLINE void over_strips(Index width, const Function& function) {
   if (c < width) over_rest(d, c, width, function);
 }
 
-/// Rows whose sums are in registers together.
+/// Number of rows whose sums are in registers at the same time.
 template <int kVectors>
 constexpr int kRows = kVectors == 1 ? 4 : 2;
 
-/// Sums of one link: acc += w times a row of x, for kR rows; weight(r) gives their weights.
+/// Adds one link to the sums of kR rows: acc += w times a row of x. weight(r) returns the weight w
+/// of row r.
 template <int kR, int kVectors, class D, class Weight>
 HWY_INLINE void add_link(
     D d, const Weight& weight, const hn::TFromD<D>* x, Index width, hn::Vec<D> (*acc)[kVectors]) {
@@ -144,7 +145,7 @@ HWY_INLINE void add_link(
   }
 }
 
-/// As many links as there are numbers in 16 bytes, with one load of the weights of each row.
+/// Adds as many links as there are numbers in 16 bytes, with one load of the weights of each row.
 template <int kR, int kVectors, class D>
 HWY_INLINE void add_quarter(D d,
                             const hn::TFromD<D>* w,
@@ -176,8 +177,8 @@ HWY_INLINE void add_quarter(D d,
 #endif
 }
 
-/// kVectors vectors of kR rows of the result: y = or += the products of a group of links. w, x and
-/// y are the places of the first row.
+/// Sets kVectors vectors of kR rows of y to the products of a group of links, or adds the products
+/// to y. w, x and y point to the first row.
 template <bool kBackward, int kR, int kVectors, class D>
 HWY_INLINE void product_rows(D d,
                              const Shape& shape,
@@ -216,7 +217,7 @@ HWY_INLINE void product_rows(D d,
   }
 }
 
-/// The same for all rows of a run.
+/// Calls product_rows for all rows of a run.
 template <bool kBackward, int kVectors, class D>
 HWY_NOINLINE void product_run(D d,
                               const Shape& shape,
@@ -264,7 +265,7 @@ HWY_INLINE void product(const Shape& shape, const T* w, const T* x, T* y, bool a
 }
 
 #if HWY_TARGET != HWY_SCALAR
-/// 16 bytes, by adding the upper half of longer vectors to the lower.
+/// Reduces v to 16 bytes by adding the upper half of longer vectors to the lower half.
 template <class D>
 HWY_INLINE auto fold_quarters(D d, hn::Vec<D> v) {
   if constexpr (kLanes < D >> kQuarter<D>) {
@@ -276,7 +277,7 @@ HWY_INLINE auto fold_quarters(D d, hn::Vec<D> v) {
   }
 }
 
-/// The sums of the entries of each of v[0..kQuarter-1], in 16 bytes.
+/// Returns the sums of the entries of each of v[0..kQuarter-1], in 16 bytes.
 template <class D>
 HWY_INLINE auto sums_of_lanes(D d, const hn::Vec<D>* v) {
   const auto halves = [d](hn::Vec<D> a, hn::Vec<D> b) {
@@ -290,7 +291,7 @@ HWY_INLINE auto sums_of_lanes(D d, const hn::Vec<D>* v) {
 }
 #endif
 
-/// The products of two rows of kVectors vectors, summed over the vectors.
+/// Returns the entrywise products of two rows of kVectors vectors, summed over the vectors.
 template <int kVectors, class D>
 HWY_INLINE hn::Vec<D> row_dot(D d, const hn::Vec<D>* row, const hn::TFromD<D>* other) {
   hn::Vec<D> sum = hn::Mul(row[0], hn::LoadU(d, other));
@@ -300,7 +301,8 @@ HWY_INLINE hn::Vec<D> row_dot(D d, const hn::Vec<D>* row, const hn::TFromD<D>* o
   return sum;
 }
 
-/// One row of dW: = or += the products of row g with the tokens of a group of links.
+/// Sets one row of dW to the inner products of row g with the tokens of a group of links, or adds
+/// them to it.
 template <int kVectors, class D>
 HWY_INLINE void dot_row(D d,
                         Index links,
@@ -333,7 +335,7 @@ HWY_INLINE void dot_row(D d,
   }
 }
 
-/// The same for all rows of a run.
+/// Calls dot_row for all rows of a run.
 template <int kVectors, class D>
 HWY_NOINLINE void dot_run(D d,
                           const Shape& shape,

@@ -7,9 +7,9 @@
 
 namespace matapprox::attention {
 
-// One sparse factor W with Chord links, stored N x K by rows, on token rows: entry (i, k) meets row
-// (i + o_k) mod N. V, G and Y are N x c without gaps between the rows. 2 N K c flops each. [KYCY22,
-// Sec. 3]
+// Products of token rows with one sparse factor W with Chord links, stored N x K by rows: entry (i,
+// k) multiplies row (i + o_k) mod N. V, G and Y are N x c without gaps between the rows. Each
+// function costs 2 N K c flops. [KYCY22, Sec. 3]
 
 /// Y = W V.
 template <class T>

@@ -26,7 +26,7 @@ AttentionCost table_one_singularformer(const TableOneSetting& setting, Index len
 
 Crossover crossover(const CostOfLength& cost, const CostOfLength& reference, Index longest) {
   require(longest >= 1, "crossover: longest {} is below 1", longest);
-  Index last_multiplications = 0;  // the largest length at which it is not below
+  Index last_multiplications = 0;  // the largest length at which `cost` is not below
   Index last_stored = 0;
   for (Index n = 1; n <= longest; ++n) {
     const AttentionCost a = cost(n);

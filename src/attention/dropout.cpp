@@ -19,7 +19,7 @@ Dropout<T>::Dropout(double rate, Index number) : rate_(rate), number_(number) {
 template <class T>
 void Dropout<T>::apply(const LayerContext<T>& context, Tokens<T> X) const {
   if (!context.training || rate_ == 0) return;
-  // A random word below this is a number that is dropped.
+  // A number is dropped if its random word is below this limit.
   const double limit = rate_ * 4294967296.0;
   const T scale = T(1 / (1 - rate_));
   const Index first = number_ << 32;
@@ -41,7 +41,7 @@ MATAPPROX_INSTANTIATE_LAYER(Dropout);
 
 namespace {
 
-/// What one head of one sample draws from: a key made of (seed, sample, site, layer, head).
+/// Returns the random key of one head of one sample, made of (seed, sample, site, layer, head).
 std::uint64_t mask_key(const RandomKey& random, Index site, Index layer, Index head) {
   constexpr int kHeadBits = 24;  // heads are at most kLargestWidth
   constexpr int kSiteShift = 40;
@@ -70,7 +70,7 @@ void ProbabilityDropout::keep_words_of(const RandomKey& random,
   const Index shift = column % kBits;
   kernels::keep_bits(key, row, rows, block, 1, limit, words);
   if (shift == 0) return;
-  constexpr Index kRows = 64;  // of the next block, at a time
+  constexpr Index kRows = 64;  // rows of the next block, at a time
   std::array<std::uint64_t, kRows> next{};
   for (Index r = 0; r < rows; r += kRows) {
     const Index count = std::min(kRows, rows - r);
@@ -91,12 +91,12 @@ void ProbabilityDropout::apply(const LayerContext<T>& context,
                                Index site) const {
   if (!acts(context)) return;
   constexpr Index kBits = kernels::kKeepBits;
-  constexpr Index kRows = 64;  // decided at a time
+  constexpr Index kRows = 64;  // rows decided at a time
   const T scale = T(1 / (1 - rate_));
   std::array<std::uint64_t, kRows> words{};
   for (Index a = 0; a < P.rows(); a += kRows) {
     const Index rows = std::min(kRows, P.rows() - a);
-    // Up to the end of a block, so that most words come from one.
+    // Up to the end of a block, so that most words come from a single block.
     for (Index b = 0; b < P.cols();) {
       const Index columns = std::min(kBits - (column + b) % kBits, P.cols() - b);
       keep_words(context, head, row + a, rows, column + b, words.data(), site);

@@ -16,22 +16,23 @@
 #define MATAPPROX_KERNELS_ELEMENTWISE_CONSTANTS
 namespace matapprox::kernels::elementwise {
 
-/// What the formulas need in each precision.
+/// Constants of the formulas in each precision.
 template <class T>
 struct Constants;
 
-// Polynomials: from the constant term on. `exponential` is (e^r - 1 - r) / r^2 on |r| <= log(2) /
-// 2, interpolated at Chebyshev nodes: relative error of e^r 2e-10 and 1.5e-17.
+// Coefficients of polynomials begin with the constant term. kExponential is (e^r - 1 - r) / r^2 on
+// |r| <= log(2) / 2, interpolated at Chebyshev nodes: the relative error of e^r is 2e-10 (float)
+// and 1.5e-17 (double).
 //
-// The upper tail of the normal distribution is e^(-t^2 / 2) P(t) / Q(t) for t >= 0, a rational
-// function that begins with 1/2 and falls like 1/t. Double: ERFC 5666 of Hart et al., Computer
-// Approximations, 1968, absolute error 1e-16. Float: of the same form, fitted to an absolute error
-// of 7e-9.
+// The upper tail of the normal distribution is e^(-t^2 / 2) P(t) / Q(t) for t >= 0, where the
+// rational function P / Q begins with 1/2 and decays like 1/t. Double: ERFC 5666 of Hart et al.,
+// Computer Approximations, 1968, absolute error 1e-16. Float: the same form, fitted to an absolute
+// error of 7e-9.
 template <>
 struct Constants<float> {
   using Bits = std::uint32_t;
   static constexpr int kMantissa = 23;
-  static constexpr float kRounder = 12582912.0F + 127.0F;  // 1.5 * 2^23, and the bias of exponents
+  static constexpr float kRounder = 12582912.0F + 127.0F;  // 1.5 * 2^23 + the bias of exponents
   static constexpr float kLog2High = 0.693145751953125F;   // log(2) in two parts: a short one ...
   static constexpr float kLog2Low = 1.42860682030941723e-6F;  // ... and the rest
   static constexpr float kUnderflow = -104.0F;
@@ -125,7 +126,7 @@ HWY_INLINE V<T> polynomial(V<T> t, const T (&c)[kCount]) {
   return sum;
 }
 
-/// 2^k for rounder + k, k from 1 - bias to bias: the last bits are those of k + bias.
+/// Returns 2^k from kRounder + k, for k from 1 - bias to bias: the last bits are those of k + bias.
 template <class T>
 HWY_INLINE V<T> power_of_two(V<T> rounded) {
   const hn::Rebind<typename Constants<T>::Bits, Tag<T>> bits;
@@ -152,7 +153,7 @@ HWY_INLINE Reduced<T> reduce(V<T> x) {
   return {rounded, k, hn::Add(above, all(T{1}))};
 }
 
-/// e^x for x <= 0; 0 where it would be among the subnormal numbers.
+/// Returns e^x for x <= 0. Subnormal results are replaced by 0.
 template <class T>
 HWY_INLINE V<T> decay(V<T> x) {
   const Reduced<T> e = reduce<T>(x);
@@ -160,7 +161,7 @@ HWY_INLINE V<T> decay(V<T> x) {
   return hn::IfThenZeroElse(hn::Lt(x, all(Constants<T>::kNormal)), y);
 }
 
-/// e^x; 2^k in two factors, since it need not be a normal number.
+/// Returns e^x. The factor 2^k is applied in two parts, since it need not be a normal number.
 template <class T>
 HWY_INLINE V<T> exponential(V<T> x) {
   using C = Constants<T>;
@@ -190,13 +191,13 @@ HWY_INLINE Normal<T> normal(V<T> x) {
   return {hn::IfThenElse(hn::Lt(x, hn::Zero(Tag<T>())), tail, above), e};
 }
 
-/// x where the tail is not 0 yet, so that infinity is not multiplied by it.
+/// Returns max(x, -kTailEnd), so that -infinity is not multiplied by a tail of 0.
 template <class T>
 HWY_INLINE V<T> above_tail(V<T> x) {
   return hn::Max(x, all(-Constants<T>::kTailEnd));
 }
 
-/// A vector that begins with x[0..count-1] and goes on with `fill`; for 0 < count < kLanes.
+/// Returns a vector of x[0..count-1] padded with `fill`, for 0 < count < kLanes.
 template <class T>
 HWY_INLINE V<T> load_some(const T* x, Index count, T fill) {
   T buffer[kLanes<T>];
@@ -233,11 +234,11 @@ HWY_INLINE void map(const T* x, const T* y, T* z, Index n, const Function& f) {
   store_some<T>(f(u, load_some(y + i, n - i, T{0})), z + i, n - i);
 }
 
-// Partial results that a reduction keeps, to hide the latency of joining them.
+// Number of partial results of a reduction. Several of them hide the latency of combining.
 constexpr Index kPartial = 4;
 
-/// Joins partial[p] = f(partial[p], i) over the vectors from number i on, p in turn; a last,
-/// incomplete one goes through last(partial[0], i).
+/// Sets partial[p] = f(partial[p], i) for each full vector, which begins at number i, with p in
+/// turn. A last, incomplete vector goes through last(partial[0], i).
 template <class T, class Function, class Last>
 HWY_INLINE void reduce_vectors(Index n, V<T>* partial, const Function& f, const Last& last) {
   Index i = 0;

@@ -12,7 +12,7 @@
 namespace matapprox::attention {
 namespace {
 
-/// The features as tokens of the scalar that the layers work in.
+/// Returns the features as tokens of the layers' scalar type T.
 template <class T>
 TokenMap<T> features_of(const Sequence& sequence,
                         Index columns,

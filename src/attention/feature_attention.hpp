@@ -4,13 +4,14 @@
 
 namespace matapprox::attention {
 
-// Normalized attention with features: H_i = sum_j (f_i . g_j) v_j / (sum_j f_i . g_j + 1e-6), f and
-// g the features (N x D) of queries and keys, j over the tokens (up to i where causal). The sum is
-// one more column of values, all ones: [H o s, s] = F (G^T [V o m, m]).
+// Normalized attention with features: H_i = sum_j (f_i . g_j) v_j / (sum_j f_i . g_j + 1e-6), where
+// f and g are the features (N x D) of queries and keys, and j runs over the tokens (up to i if
+// causal). The sum is one more column of values, all ones: [H o s, s] = F (G^T [V o m, m]) with the
+// mask m.
 
 inline constexpr double kMinSum = 1e-6;
 
-/// `values` (N x (v + 1)) and `sums` (N x 1) are kept for the backward pass.
+/// Computes H. `values` (N x (v + 1)) and `sums` (N x 1) are stored for the backward pass.
 template <class T>
 void feature_attention(const LayerContext<T>& context,
                        const ConstTokens<T>& F,

@@ -8,7 +8,7 @@
 namespace matapprox::attention {
 namespace {
 
-/// Tokens worked out together, so that what is between the two maps stays in the CPU's cache.
+/// Number of tokens processed together, so that the hidden layer stays in the CPU's cache.
 constexpr Index kFeedForwardRows = 256;
 // Arrays of the cache: the hidden layer after GELU, and GELU's derivative there.
 constexpr std::size_t kHidden = 0;

@@ -14,7 +14,7 @@
 namespace matapprox::attention {
 namespace {
 
-// Arrays of the cache: Z, U and V before and after SiLU; E V.
+// Arrays of the cache: Z, U and V before and after SiLU; H = E V; U o H.
 enum FlashArray : std::size_t {
   kSharedBefore,
   kSharedAfter,
@@ -25,7 +25,7 @@ enum FlashArray : std::size_t {
   kMixed,
   kGated
 };
-/// The copies of Z, rows of the scales and shifts.
+/// Copies of Z: rows of the scales and shifts.
 enum FlashCopy : Index { kLocalQuery, kLocalKey, kGlobalQuery, kGlobalKey, kCopies };
 
 /// Y = X / (1 + exp(-X)).
@@ -38,7 +38,7 @@ void silu(const ConstTokens<T>& X, Tokens<T> Y) {
   }
 }
 
-/// dX times the slope s (1 + x (1 - s)), s = 1 / (1 + exp(-x)).
+/// Multiplies dX by the slope s (1 + x (1 - s)), where s = 1 / (1 + exp(-x)).
 template <class T>
 void silu_backward(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> dX) {
   typename Workspace<T>::Scope scope(*context.workspace);
@@ -60,7 +60,7 @@ T normal_distribution(T x) {
 template <class T>
 struct Activation {
   FlashActivation kind;
-  // Of the Laplace distribution: the mean and the deviation for which it is nearest to relu^2.
+  // Mean and inverse deviation for which the normal distribution function is nearest to relu^2.
   static constexpr double kMean = std::numbers::sqrt2 / 2;
   static constexpr double kInverseDeviation = 2 / std::numbers::inv_sqrtpi;
 
@@ -76,13 +76,14 @@ struct Activation {
   }
 };
 
-// Buckets of distances, half of them before the query and half after it where both are seen; from
-// kFarthest on there is one.
+// Number of buckets of distances. If keys before and after the query are visible, each side has
+// half of them. Distances from kFarthest on share one bucket.
 constexpr Index kBuckets = 32;
 constexpr Index kFarthest = 128;
 
-/// The bucket of a distance from query to key: exact up to half of the buckets of its side, then in
-/// steps of equal logarithms, of which those of powers of two are exact. [RSR+20]
+/// Returns the bucket of a distance from query to key. The first half of the buckets of a side have
+/// one distance each; the bounds of the others have equal steps in the logarithm, and those at
+/// powers of two are exact. [RSR+20]
 Index bucket_of(Index distance, bool causal) {
   const Index buckets = causal ? kBuckets : kBuckets / 2;
   const Index first = !causal && distance > 0 ? buckets : 0;
@@ -183,7 +184,7 @@ class Flash final : public Attention<T> {
   }
 
  private:
-  /// SiLU of a linear map of X, kept before and after.
+  /// Computes SiLU of a linear map of X. The cache stores the values before and after SiLU.
   TokenMap<T> activate(const LayerContext<T>& context,
                        const Linear<T>& map,
                        const ConstTokens<T>& X,
@@ -196,7 +197,7 @@ class Flash final : public Attention<T> {
     return after;
   }
 
-  /// A copy of Z.
+  /// Computes a copy of Z, with its own scale and shift for each column.
   void copy(const LayerContext<T>& context,
             FlashCopy which,
             const ConstTokens<T>& Z,
@@ -224,20 +225,20 @@ class Flash final : public Attention<T> {
   static double count(Mask mask, Index n) {
     return static_cast<double>(std::max<Index>(count_tokens(mask, n), 1));
   }
-  /// The local scores of a chunk are divided by its tokens at most, g, or all N.
+  /// Factor of the local scores: 1 / g, or 1 / number of tokens if there are no chunks.
   double local_scale(const LayerContext<T>& context, Index n) const {
     return 1 / (chunk_ == 0 ? count(context.mask, n) : static_cast<double>(chunk_));
   }
 
-  /// H = E V, or E^T V.
+  /// H = E V, or H = E^T V if `transpose`.
   void mix(const LayerContext<T>& context,
            const ConstTokens<T>& Z,
            const ConstTokens<T>& V,
            bool transpose,
            Tokens<T> H) const;
 
-  /// Calls function(i, rows, j, cols) for the tiles of scores within chunks; causal ones up to the
-  /// diagonal.
+  /// Calls function(i, rows, j, cols) for the tiles of scores within chunks, up to the diagonal if
+  /// causal.
   template <class Function>
   void for_each_tile(Index n, const Function& function) const {
     const Index g = chunk_of(n);
@@ -249,12 +250,12 @@ class Flash final : public Attention<T> {
       }
     }
   }
-  /// Where the bias of a distance from query to key lies among the parameters.
+  /// Returns the index among the parameters of the bias of a distance from query to key.
   Index bias_of(Index distance) const {
     if (relative_bias_ == FlashBias::kBuckets) return bucket_of(distance, shape_.causal);
     return distance + biases_.cols / 2;
   }
-  /// b of the distances 1 - g .. g - 1 within chunks of g; nothing without.
+  /// Returns b for the distances 1 - g .. g - 1 within chunks of g; no columns if there is no bias.
   TokenMap<T> biases(const LayerContext<T>& context,
                      Index n,
                      typename Workspace<T>::Scope& scope) const {
@@ -272,7 +273,8 @@ class Flash final : public Attention<T> {
       gradient(0, bias_of(distance)) += d_bias(0, distance + farthest) * T(bias_factor_);
   }
 
-  /// S = scale Q_i K_j^T + b(j - i) of a tile; A = a(S), 0 where a later token would be seen.
+  /// S = scale Q_i K_j^T + b(j - i) of a tile; A = a(S), with 0 for keys that are hidden from the
+  /// query.
   void local_scores(const ConstTokens<T>& Q,
                     Index i,
                     const ConstTokens<T>& K,
@@ -293,8 +295,8 @@ class Flash final : public Attention<T> {
   }
   bool hidden(Index query, Index key) const { return shape_.causal && key > query; }
 
-  /// Calls function(i, rows, S) for each chunk, S = K^T V over all tokens, or those of earlier
-  /// chunks.
+  /// Calls function(i, rows, S) for each chunk, where S = K^T V over all tokens or, if causal, over
+  /// those of earlier chunks.
   template <class Function>
   void for_each_prefix(const LayerContext<T>& context,
                        const ConstTokens<T>& K,
@@ -312,7 +314,8 @@ class Flash final : public Attention<T> {
         multiply_transposed<T>(K.middleRows(i, rows), V.middleRows(i, rows), S, 1, true);
     }
   }
-  /// The same from the end: R = Q^T B over all tokens, or those of later chunks.
+  /// Calls function(i, rows, R) for each chunk from the last to the first, where R = Q^T B over all
+  /// tokens or, if causal, over those of later chunks.
   template <class Function>
   void for_each_suffix(const LayerContext<T>& context,
                        const ConstTokens<T>& Q,
@@ -331,7 +334,7 @@ class Flash final : public Attention<T> {
     }
   }
 
-  /// Sets dZ and dV from dH, the derivative by E V.
+  /// Sets dZ and dV from dH, the derivative with respect to E V.
   void mix_backward(const LayerContext<T>& context,
                     const ConstTokens<T>& Z,
                     const ConstTokens<T>& V,

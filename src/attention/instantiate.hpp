@@ -1,14 +1,14 @@
 #pragma once
 
-// What a template is made for cannot stand in parentheses.
+// Names of templates and types cannot be put in parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
-/// Makes a class template of a layer for both scalars that it serves.
+/// Instantiates the class template of a layer for both scalar types.
 #define MATAPPROX_INSTANTIATE_LAYER(Class) \
   template class Class<float>;             \
   template class Class<double>
 
-/// The same for the function that makes a mechanism from its options.
+/// Instantiates, for both scalar types, the function that creates a mechanism from its options.
 #define MATAPPROX_INSTANTIATE_MECHANISM(function, Options)                        \
   template std::unique_ptr<Attention<float>> function(                            \
       ParameterList&, const std::string&, const AttentionShape&, const Options&); \

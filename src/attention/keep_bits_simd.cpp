@@ -18,12 +18,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Wide = hn::ScalableTag<std::uint64_t>;
 using Vector64 = hn::Vec<Wide>;
 
-constexpr Index kCounters = 16;  // of 64 columns
+constexpr Index kCounters = 16;  // counters of 64 columns
 constexpr int kWordBits = 32;
 constexpr Index kLanes = std::min<Index>(hn::MaxLanes(Wide()), kCounters);
 constexpr std::uint64_t kLowWord = 0xFFFFFFFF;
 
-/// A counter in each lane, its words in the low halves; what the high halves hold has no influence.
+/// One counter per lane, its words in the low halves. The contents of the high halves are ignored.
 struct Counter {
   Vector64 w0;
   Vector64 w1;
@@ -31,7 +31,7 @@ struct Counter {
   Vector64 w3;
 };
 
-/// The 64 bits of factor * (x & 2^32 - 1).
+/// Returns the 64 bits of factor * (x & (2^32 - 1)).
 HWY_INLINE Vector64 low_product(std::uint64_t factor, Vector64 x) {
 #if HWY_TARGET == HWY_SCALAR
   return hn::Set(Wide(), factor * (hn::GetLane(x) & kLowWord));
@@ -41,7 +41,7 @@ HWY_INLINE Vector64 low_product(std::uint64_t factor, Vector64 x) {
 #endif
 }
 
-/// Philox4x32-10, as docs/random.md has it.
+/// Philox4x32-10, as specified in docs/random.md.
 HWY_INLINE Counter philox(Counter c, std::uint64_t key) {
   constexpr int kRounds = 10;
   const Wide wide;
@@ -60,7 +60,7 @@ HWY_INLINE Counter philox(Counter c, std::uint64_t key) {
   return c;
 }
 
-/// One bit a lane, set where the word is not below the limit.
+/// Returns one bit per lane, set if the word is not below the limit.
 HWY_INLINE std::uint64_t kept(Vector64 words, Vector64 limit) {
   const hn::RebindToSigned<Wide> integers;
   const Vector64 low = hn::And(words, hn::Set(Wide(), kLowWord));

@@ -19,7 +19,7 @@ LayerNorm<T>::LayerNorm(ParameterList& list, const std::string& name, Index widt
     : weight_(list.add(name + ".weight", 1, width, Initial::constant(1))),
       bias_(list.add(name + ".bias", 1, width, Initial::constant(0))),
       epsilon_(epsilon) {
-  // Smaller ones are no numbers in float, where a row without variance would become 0 / 0.
+  // Smaller values can be 0 in float, where a row without variance would become 0 / 0.
   constexpr double kSmallest = 1e-30;
   require(epsilon >= kSmallest && std::isfinite(epsilon),
           "norm: norm_epsilon {} is not a number from {} on",
@@ -48,7 +48,7 @@ void LayerNorm<T>::forward(const LayerContext<T>& context,
   }
 }
 
-/// With z = (x - mean) s: dx = s (g - mean(g) - z mean(g o z)), g = dy o weight.
+/// dx = s (g - mean(g) - z mean(g o z)) with z = (x - mean) s and g = dy o weight.
 template <class T>
 void LayerNorm<T>::backward(const LayerContext<T>& context,
                             const ConstTokens<T>& X,

@@ -11,7 +11,7 @@ namespace {
 // Arrays of the cache.
 enum LinearArray : std::size_t { kQueryFeatures, kKeyFeatures, kOneAndValues, kRowSums };
 
-/// phi(x) = elu(x) + 1: x + 1 above 0, else exp(x).
+/// phi(x) = elu(x) + 1: x + 1 for x > 0, else exp(x).
 template <class T>
 void elu_features(const ConstTokens<T>& X, Tokens<T> F) {
   for (Index i = 0; i < X.rows(); ++i) {
@@ -22,7 +22,7 @@ void elu_features(const ConstTokens<T>& X, Tokens<T> F) {
   }
 }
 
-/// phi' is 1 above 0, else phi itself.
+/// Multiplies dX by phi'(x), which is 1 for x > 0, else phi(x).
 template <class T>
 void elu_features_backward(const ConstTokens<T>& X, const ConstTokens<T>& F, Tokens<T> dX) {
   for (Index i = 0; i < X.rows(); ++i) {

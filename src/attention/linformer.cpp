@@ -12,21 +12,21 @@
 namespace matapprox::attention {
 namespace {
 
-// Arrays of the cache, E K and F V.
+// Arrays of the cache; the first two are E K and F V.
 enum LinformerArray : std::size_t {
   kMixedKeys,
   kMixedValues,
-  kMixedKeyTokens,  // E X, F X, and the sums of the weights in their rows
+  kMixedKeyTokens,  // E X and F X, and the row sums of E and F
   kMixedValueTokens,
   kKeySums,
   kValueSums
 };
 
-/// Tokens that are mixed at a time: those of all heads, and their part of E, stay in a core's
-/// cache.
+/// Number of tokens that are mixed at a time: those of all heads, and their part of E, stay in a
+/// core's cache.
 constexpr Index kMixedRows = 256;
 
-/// E and F of each head; equal places are shared.
+/// E and F of each head. Equal slots are shared.
 struct Mixtures {
   std::vector<ParameterSlot> keys;
   std::vector<ParameterSlot> values;
@@ -89,8 +89,8 @@ class LinformerCore final : public HeadCore<T> {
     mix_backward(context, F, V, d_mixed_values, dV);
   }
 
-  /// With E and F for all heads, E (X W + 1 b^T) is (E X) W + (E 1) b^T: the projections of k rows
-  /// are much less work than those of N.
+  /// True if all heads share E and F: then E (X W + 1 b^T) is (E X) W + (E 1) b^T, and the
+  /// projections of k rows are much less work than those of N.
   bool mixes_tokens() const override { return shared_; }
 
   void forward_tokens(const LayerContext<T>& context,
@@ -160,7 +160,8 @@ class LinformerCore final : public HeadCore<T> {
       const ConstTokens<T> tokens = real_tokens(context, X, i, run.topRows(rows));
       mix_gradient(context, E, i, tokens, d_key_tokens, d_key_sums);
       mix_gradient(context, F, i, tokens, d_value_tokens, d_value_sums);
-      // As dY^T E, whose numbers are packed as they lie; its d columns are turned instead.
+      // Computes (dY^T E)^T: the product packs its operands in storage order, and only its d rows
+      // are transposed.
       multiply_transposed<T>(
           d_key_tokens, context.value(E).middleCols(i, rows), columns.leftCols(rows));
       multiply_transposed<T>(
@@ -169,18 +170,18 @@ class LinformerCore final : public HeadCore<T> {
     }
   }
 
-  /// Beside the products with E and F, a softmax layer's with k keys.
+  /// Cost of the products with E and F, and of softmax attention with k keys.
   AttentionCost cost(Index length, Index width) const override {
     return {4 * length * rank_ * width, length + 2 * rank_ * width};
   }
-  /// The projections of k mixtures in the place of those of N tokens.
+  /// Cost with the projections of k mixtures in place of those of N tokens.
   AttentionCost tokens_cost(Index length, Index width, Index heads) const override {
     return {4 * length * rank_ * width + 2 * rank_ * width * width,
             heads * length + 4 * rank_ * width + 2 * rank_};
   }
 
  private:
-  /// Tokens mixed by E and F, before and after their maps: what heads share.
+  /// Tokens mixed by E and F, before and after the projections. All heads share them.
   struct MixedTokens {
     MixedTokens(Cache<T>& cache, Index rank, Index width)
         : keys(cache.array(kMixedKeys, rank, width)),
@@ -196,7 +197,8 @@ class LinformerCore final : public HeadCore<T> {
     TokenMap<T> key_sums;
     TokenMap<T> value_sums;
   };
-  /// Rows of X from i on, as many as `copy` has; a copy with zeros where there are none.
+  /// Returns the copy.rows() rows of X from row i on. If there is padding, returns `copy`, in which
+  /// the rows of padding are 0.
   static ConstTokens<T> real_tokens(const LayerContext<T>& context,
                                     const ConstTokens<T>& X,
                                     Index i,
@@ -211,7 +213,7 @@ class LinformerCore final : public HeadCore<T> {
     }
     return copy;
   }
-  /// Y = E X over the tokens, and the sums of E over them.
+  /// Y = E X over the tokens; sums = the row sums of E over the tokens.
   static void mix_tokens(const LayerContext<T>& context,
                          const ParameterSlot& E,
                          const ConstTokens<T>& X,
@@ -231,7 +233,8 @@ class LinformerCore final : public HeadCore<T> {
       }
     }
   }
-  /// Adds to the gradient of E, of the tokens from i on, what comes by the mixtures and their sums.
+  /// Adds to the gradient of E, in the columns of the tokens from i on, the contributions of the
+  /// mixtures and of their sums.
   static void mix_gradient(const LayerContext<T>& context,
                            const ParameterSlot& E,
                            Index i,
@@ -252,7 +255,7 @@ class LinformerCore final : public HeadCore<T> {
     const auto h = static_cast<std::size_t>(head);
     return {mixtures_.keys[h], mixtures_.values[h]};
   }
-  /// Of the mixtures, which are no tokens.
+  /// Returns the context without its mask, since mixtures are never padding.
   static LayerContext<T> unmasked(LayerContext<T> context) {
     context.mask = {};
     return context;
@@ -289,12 +292,13 @@ class LinformerCore final : public HeadCore<T> {
                                context.gradient_of(E).middleCols(i, rows),
                                1,
                                true);
-      // As dY^T E, whose numbers are packed as they lie; its d columns are turned instead.
+      // Computes (dY^T E)^T: the product packs its operands in storage order, and only its d rows
+      // are transposed.
       multiply_transposed<T>(dY, context.value(E).middleCols(i, rows), columns.leftCols(rows));
       turn(context, columns, i, dX.middleRows(i, rows));
     }
   }
-  /// dX = columns^T for tokens from i on, 0 where there is none.
+  /// dX = columns^T for the tokens from i on. Rows of padding are 0.
   static void turn(const LayerContext<T>& context,
                    const TokenMap<T>& columns,
                    Index i,
@@ -313,12 +317,12 @@ class LinformerCore final : public HeadCore<T> {
   }
 
   Index rank_;
-  bool shared_;  ///< by all heads
+  bool shared_;  ///< all heads share E and F
   Mixtures mixtures_;
   TiledSoftmaxCore<T> softmax_;
 };
 
-/// The parameter's name says what shares it.
+/// Returns the name of a mixture's parameter, which depends on the scope that shares it.
 std::string mixture_name(const std::string& prefix,
                          LinformerScope scope,
                          Index head,

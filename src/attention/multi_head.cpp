@@ -8,16 +8,16 @@
 namespace matapprox::attention {
 namespace {
 
-// Arrays of the cache; children: one a head.
+// Arrays of the cache. It has one child per head.
 constexpr std::size_t kProjected = 0;
 constexpr std::size_t kHeads = 1;
 
-/// Tokens that are projected at a time: all of a run's numbers stay in a core's cache.
+/// Number of tokens that are projected at a time: all numbers of such a run stay in a core's cache.
 constexpr Index kRows = 256;
 
 }  // namespace
 
-/// The projections: queries and keys (none without), values.
+/// The projections: queries and keys (empty if there are none), and values.
 template <class T>
 struct MultiHead<T>::Parts {
   Heads query;
@@ -171,7 +171,7 @@ void MultiHead<T>::scatter(const LayerContext<T>& context,
     all.query[head] += d_scored.query.middleCols(l * p, p);
     all.key[head] += d_scored.key.middleCols(l * p, p);
   }
-  // The layers above have left theirs in this layer's slice before.
+  // The layers above have already added their gradients to this layer's slice.
   const Parts own = slice(context.residual_scores_gradient, shape_.layer, n);
   gradients.query[head] = own.query[head];
   gradients.key[head] = own.key[head];
@@ -223,7 +223,7 @@ void MultiHead<T>::forward(const LayerContext<T>& context,
   }
 }
 
-/// dH from dY, and the gradient of the output projection.
+/// Computes dH from dY, and the gradient of the output projection.
 template <class T>
 void MultiHead<T>::pull_back_output(const LayerContext<T>& context,
                                     const ConstTokens<T>& dY,
@@ -249,7 +249,8 @@ void MultiHead<T>::pull_back_output(const LayerContext<T>& context,
   }
 }
 
-/// dX from the gradients of queries, keys and values, and the gradients of their projections.
+/// Computes dX from the gradients of queries, keys and values, and the gradients of their
+/// projections.
 template <class T>
 void MultiHead<T>::pull_back_projections(const LayerContext<T>& context,
                                          const ConstTokens<T>& X,
@@ -341,7 +342,7 @@ void MultiHead<T>::apply_map(const LayerContext<T>& context,
       context, head, qk.query, qk.key, B, Y, cache.child(static_cast<std::size_t>(head)));
 }
 
-/// H is linear in V: E^T B is what the backward pass says of dV, whatever V is.
+/// H is linear in V, so E^T B is the dV of a backward pass with dH = B, for any V.
 template <class T>
 void MultiHead<T>::apply_map_transpose(const LayerContext<T>& context,
                                        const ConstTokens<T>& X,
@@ -368,17 +369,19 @@ template <class T>
 AttentionCost MultiHead<T>::cost(Index length) const {
   const Index d = shape_.width;
   if (core_->mixes_tokens()) {
-    // Queries and the heads side by side.
+    // Stored numbers: the queries and the heads side by side.
     AttentionCost cost{(output_ ? 2 : 1) * length * d * d, 2 * length * d};
     return cost += core_->tokens_cost(length, d, shape_.heads);
   }
   const Index projections = (query_ ? 3 : 1) + (output_ ? 1 : 0);
-  // The projections and the heads side by side; all heads one after the other.
+  // Stored numbers: the projections and the heads side by side. The costs of the cores add up over
+  // the heads.
   AttentionCost cost{projections * length * d * d, ((query_ ? 3 : 1) + 1) * length * d};
   AttentionCost cores;
   for (Index h = 0; h < shape_.heads; ++h) cores += core_->cost(length, shape_.head_width());
   if (residual_scores_) {
-    // Half of a core's multiplications are scores, which are (l + 1) times as wide.
+    // Half of a core's multiplications compute scores, whose queries and keys are (l + 1) times as
+    // wide.
     cores.multiplications = cores.multiplications / 2 * (shape_.layer + 2);
     cores.stored += residual_score_count(length);
   }

@@ -14,7 +14,7 @@ namespace matapprox::attention {
 namespace {
 
 constexpr Index kInverseSteps = 6;
-// Arrays of the cache; Z_0 .. Z_6 come last. What dropout leaves is only there where it acts.
+// Arrays of the cache; Z_0 .. Z_6 come last. Those after dropout exist only if dropout acts.
 enum NystromformerArray : std::size_t {
   kQueryLandmarks,
   kKeyLandmarks,
@@ -27,7 +27,7 @@ enum NystromformerArray : std::size_t {
   kKeptToKeys,
   kInverses
 };
-// Masks of a head: that of the queries' attention to landmarks, and of the landmarks' to keys.
+// Dropout masks of a head: for the attention of queries to landmarks, and of landmarks to keys.
 constexpr Index kToLandmarksSite = 0;
 constexpr Index kToKeysSite = 1;
 
@@ -55,7 +55,7 @@ void run_means(Mask mask, const Runs& runs, const ConstTokens<T>& X, Tokens<T> m
   }
 }
 
-/// dX is added to.
+/// Adds the gradient of run_means to dX.
 template <class T>
 void run_means_backward(Mask mask, const Runs& runs, const ConstTokens<T>& d_means, Tokens<T> dX) {
   for (Index s = 0; s < runs.count; ++s) {
@@ -66,8 +66,8 @@ void run_means_backward(Mask mask, const Runs& runs, const ConstTokens<T>& d_mea
   }
 }
 
-/// The column of A with the largest sum, and that sum: A^T over it has norm <= 1, A being
-/// row-stochastic.
+/// Returns the column of A with the largest sum, and that sum. Since A is row-stochastic, A^T
+/// divided by the sum has norm <= 1.
 template <class T>
 std::pair<Index, T> largest_column(const ConstTokens<T>& A) {
   Index best = 0;
@@ -82,7 +82,7 @@ std::pair<Index, T> largest_column(const ConstTokens<T>& A) {
   return {best, largest};
 }
 
-/// c I - X, in place.
+/// X = c I - X.
 template <class T>
 void subtract_from(double c, Tokens<T> X) {
   X = -X;
@@ -252,7 +252,7 @@ class NystromformerCore final : public HeadCore<T> {
     }
   }
 
-  /// Sets dA from dZ, the derivative by the last Z; dZ is used up.
+  /// Sets dA from dZ, the derivative with respect to the last Z. Overwrites dZ.
   void invert_backward(const LayerContext<T>& context,
                        const Arrays& a,
                        Cache<T>& cache,
@@ -288,7 +288,8 @@ class NystromformerCore final : public HeadCore<T> {
     dA.col(column).array() -= along / (sum * sum);
   }
 
-  /// Rows i and j = i + t - w/2 of the tokens that tap t joins.
+  /// Calls function(t, i, j) for the rows i and j = i + t - w/2 that tap t of the convolution
+  /// connects, if row j is a token.
   template <class Function>
   void for_each_tap(Mask mask, Index n, const Function& function) const {
     for (Index t = 0; t < width_; ++t) {

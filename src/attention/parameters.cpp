@@ -13,7 +13,7 @@ namespace {
 
 constexpr Index kMaxNumbers = Index{1} << 40;
 
-/// A row of random numbers of a parameter's own: FNV-1a of its name.
+/// Returns the row of random numbers that belongs to a parameter: FNV-1a of its name.
 Index row_of(std::string_view name) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char letter : name) {
@@ -22,7 +22,8 @@ Index row_of(std::string_view name) {
   return static_cast<Index>(hash & ((std::uint64_t{1} << 48) - 1));
 }
 
-/// Entry i of a parameter with `cols` columns, whose random numbers are those of `row`.
+/// Returns the initial value of entry i of a parameter with `cols` columns, whose random numbers
+/// are those of `row`.
 double draw(const Initial& initial, std::uint64_t seed, Index row, Index i, Index cols) {
   constexpr RandomStream stream = RandomStream::kAttentionStart;
   switch (initial.distribution) {
@@ -38,7 +39,7 @@ double draw(const Initial& initial, std::uint64_t seed, Index row, Index i, Inde
     case Initial::Distribution::kOrthogonal:
       break;
   }
-  // Drawn again, further along the row, until within two deviations.
+  // Draws again, further along the row, until the number is within two standard deviations.
   constexpr Index kAgain = Index{1} << 32;
   for (Index j = i;; j += kAgain) {
     const double x = random_normal(seed, stream, row, j);
@@ -46,17 +47,17 @@ double draw(const Initial& initial, std::uint64_t seed, Index row, Index i, Inde
   }
 }
 
-/// The first p rows of numbers of a parameter make the directions of a block, one more for each of
-/// its rows the norm.
+/// Fills a parameter with blocks of d orthogonal rows. The first d x d random numbers of a block
+/// give the directions, and d more for each row give its norm.
 void draw_orthogonal(const Parameter& p, std::uint64_t seed, Index row, double* values) {
   const Initial normal = Initial::normal(1);
   const Index d = p.cols;
   Matrix block(d, d);
   TokenMap<double> all(values, p.rows, d);
   for (Index first = 0; first < p.rows; first += d) {
-    const Index begin = 2 * first * d;  // of this block's numbers
+    const Index begin = 2 * first * d;  // start of this block's numbers
     for (Index i = 0; i < d * d; ++i) block(i % d, i / d) = draw(normal, seed, row, begin + i, d);
-    // Columns of Q are uniformly distributed where R has a positive diagonal. [Mez07]
+    // Columns of Q are uniformly distributed if R has a positive diagonal. [Mez07]
     const Eigen::HouseholderQR<Matrix> qr(block);
     Matrix Q = qr.householderQ();
     for (Index j = 0; j < d; ++j) {

@@ -89,7 +89,7 @@ class PerformerCore final : public HeadCore<T> {
                                   dV);
     from_features(F, dF);
     from_features(G, dG);
-    // The stabiliser is subtracted from each entry; its own derivative belongs to the peak.
+    // The peak was subtracted from each entry, so its derivative is minus the sum of theirs.
     const TokenMap<T> peaks = cache.array(kQueryPeaks, n, 1);
     for (Index i = 0; i < n; ++i) dF(i, place(peaks(i, 0))) -= dF.row(i).sum();
     const TokenMap<T> peak = cache.array(kKeyPeak, 1, 2);
@@ -120,8 +120,9 @@ class PerformerCore final : public HeadCore<T> {
       dX.row(i) -= X.row(i) * (dE.row(i).sum() * T(scale_ * scale_));
   }
 
-  /// Each row less its largest entry, whose place is kept as a number.
-  static void stabilise_rows(const LayerContext<T>& /*call*/, Tokens<T> E, Tokens<T> peaks) {
+  /// Subtracts from each row its largest entry. `peaks` stores the column of this entry as a
+  /// number.
+  static void stabilise_rows(const LayerContext<T>& /*context*/, Tokens<T> E, Tokens<T> peaks) {
     for (Index i = 0; i < E.rows(); ++i) {
       Index best = 0;
       for (Index j = 1; j < E.cols(); ++j) best = E(i, j) > E(i, best) ? j : best;
@@ -158,7 +159,7 @@ class PerformerCore final : public HeadCore<T> {
     for (Index i = 0; i < E.rows(); ++i) kernels::exp(E.row(i).data(), E.row(i).data(), E.cols());
     E.array() = (E.array() + T(kMinFeature)) * T(share_);
   }
-  /// dE = dF o dF/dE, and dF/dE is the exponential: F less the constant.
+  /// dE = dF o dF/dE, where dF/dE is the exponential: F minus the constant.
   void from_features(const ConstTokens<T>& F, Tokens<T> dF) const {
     dF.array() *= F.array() - T(kMinFeature * share_);
   }

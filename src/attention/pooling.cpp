@@ -7,7 +7,7 @@
 namespace matapprox::attention {
 namespace {
 
-/// The row of the largest entry of column j among the tokens, -1 without any.
+/// Returns the row of the largest entry of column j among the tokens, or -1 without tokens.
 template <class T>
 Index row_of_largest(Mask mask, const ConstTokens<T>& X, Index j) {
   Index row = -1;
@@ -36,7 +36,7 @@ void pool_mean(Mask mask, const ConstTokens<T>& X, Tokens<T> Y) {
   Y *= T(1.0 / static_cast<double>(count));
 }
 
-/// dX += that of pool_largest, of pool_mean.
+/// Adds to dX the gradient of pool_largest; below, that of pool_mean.
 template <class T>
 void pull_back_largest(Mask mask, const ConstTokens<T>& X, const ConstTokens<T>& dY, Tokens<T> dX) {
   for (Index j = 0; j < X.cols(); ++j) {

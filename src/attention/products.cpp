@@ -7,7 +7,7 @@ namespace {
 
 using kernels::Trans;
 
-/// The transpose of a row-major view, as the column-major block with the same numbers.
+/// Returns the transpose of a row-major view: the column-major block with the same numbers.
 template <class T>
 ConstBlockOf<T> transposed(const ConstTokens<T>& A) {
   return Eigen::Map<const MatrixOf<T>, 0, Eigen::OuterStride<>>(

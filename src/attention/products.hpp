@@ -4,7 +4,7 @@
 
 namespace matapprox::attention {
 
-/// C = alpha A B, plus C if `add`, by the toolkit's own kernel.
+/// C = alpha A B, plus C if `add`, computed by the toolkit's own kernel.
 template <class T>
 void multiply(const ConstTokens<T>& A,
               const ConstTokens<T>& B,

@@ -14,8 +14,8 @@
 namespace matapprox::attention {
 namespace {
 
-/// Tokens whose networks are worked out together, so that the hidden layers stay in the cache of
-/// the CPU.
+/// Number of tokens whose networks are evaluated together, so that the hidden layers stay in the
+/// CPU's cache.
 constexpr Index kPsfRows = 256;
 // Arrays of the cache: hidden layers after GELU, and GELU's derivative there; then W_1 .. W_M; then
 // V_0 .. V_{M-1}.
@@ -65,9 +65,10 @@ class Psf final : public Attention<T> {
   std::string remark() const override { return unreachable_text(pattern_); }
 
  private:
-  /// Network 0 makes V_0, network m the factor W_m; their hidden layers lie side by side.
+  /// Number of networks. Network 0 computes V_0, network m the factor W_m. Their hidden layers are
+  /// stored side by side.
   Index networks(const ChordPattern& pattern) const { return pattern.factors() + 1; }
-  /// The pattern at length n, in `other` unless n is the largest length.
+  /// Returns the pattern at length n. It is stored in `other` unless n is the largest length.
   const ChordPattern& pattern_of(Index n, ChordPattern& other) const {
     if (n == pattern_.order) return pattern_;
     other = named_chord_pattern(n, links_);
@@ -87,12 +88,12 @@ class Psf final : public Attention<T> {
                     const ChordPattern& pattern,
                     bool factors_only,
                     Cache<T>& cache) const;
-  /// From dW_1 .. dW_M and dV_0 to the biases of the second layers.
+  /// Adds to the gradients of the second layers' biases, from dW_1 .. dW_M and dV_0.
   void pull_back_biases(const LayerContext<T>& context,
                         const ChordPattern& pattern,
                         const ConstTokens<T>& dV0,
                         const ConstTokens<T>& dW) const;
-  /// From them to all parameters and dX.
+  /// Adds to the gradients of all parameters and sets dX, from dW_1 .. dW_M and dV_0.
   void pull_back_networks(const LayerContext<T>& context,
                           const ConstTokens<T>& X,
                           const ChordPattern& pattern,
@@ -112,18 +113,18 @@ class Psf final : public Attention<T> {
     ParameterSlot weight;
     ParameterSlot bias;
   };
-  std::vector<Output> outputs_;  ///< of the networks
+  std::vector<Output> outputs_;  ///< second layers of the networks
 };
 
-/// The second layer of a network that makes links.
+/// Initial values of the second layer of a network that computes links.
 LinearStart link_start(PsfStart start, Index hidden, Index links) {
   LinearStart fan_in = LinearStart::fan_in(hidden);
   switch (start) {
     case PsfStart::kFanIn:
       return fan_in;
     case PsfStart::kUnitRow: {
-      // Of unit tokens a hidden layer that starts by fan_in has variance 1/3, and after GELU a mean
-      // square of 0.1175.
+      // For unit tokens, a hidden layer initialized by fan_in has variance 1/3, and after GELU a
+      // mean square of 0.1175.
       constexpr double kMeanSquare = 0.1175;
       const double standard_deviation =
           1 / std::sqrt(kMeanSquare * static_cast<double>(hidden) * static_cast<double>(links));
@@ -209,7 +210,7 @@ void Psf<T>::pull_back_biases(const LayerContext<T>& context,
                               const ConstTokens<T>& dW) const {
   T* d_value = context.gradient_of(outputs_[0].bias).data();
   kernels::sum_rows(dV0.data(), dV0.rows(), dV0.cols(), dV0.outerStride(), d_value);
-  // Those of all factors side by side, as dW is.
+  // Sums of all factors side by side, like dW.
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> sums = scope.take(1, dW.cols());
   const auto over_factors = [&](const auto& function) {

@@ -33,7 +33,7 @@ constexpr Entry<T> entry(std::string_view name, std::string_view summary) {
           attention_from_text<T, Options, function>};
 }
 
-/// One line a mechanism, in the order of the tables.
+/// One entry per mechanism, in the order of the tables.
 template <class T>
 constexpr std::array kEntries{
     entry<T, SoftmaxOptions, softmax<T>>("softmax", "softmax(Q K^T / sqrt(p)) V, never formed"),
@@ -58,7 +58,7 @@ constexpr std::array kEntries{
     entry<T, MeanOptions, mean<T>>("mean", "baseline: mixes evenly"),
 };
 
-/// One that add_mechanism was given.
+/// A mechanism that was registered by add_mechanism.
 struct Added {
   Mechanism mechanism;
   MakeAttention<float> in_float;

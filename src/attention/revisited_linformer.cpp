@@ -21,7 +21,7 @@ enum RevisitedArray : std::size_t {
   kKeySoftmax
 };
 
-/// E = key_factor * (the parameter at `keys`), F likewise.
+/// E = key_factor times the parameter `keys`; F likewise.
 struct Projections {
   ParameterSlot keys;
   ParameterSlot values;
@@ -113,7 +113,8 @@ class RevisitedCore final : public HeadCore<T> {
             cache.array(kKeySoftmax, k, p)};
   }
 
-  /// Y = factor P X: to P (unused where it is not trained) and X.
+  /// Backward pass of Y = factor P X. Adds to the gradient of P (unused if P is not trained) and
+  /// sets dX.
   void pull_back(const LayerContext<T>& context,
                  const ParameterSlot& place,
                  double factor,

@@ -33,8 +33,8 @@ using Full = hn::ScalableTag<T>;
 template <class D>
 constexpr Index kLanes = hn::MaxLanes(D());
 
-/// Calls function(d, c) for a vector D at column c, while one fits, and for at most one of half its
-/// length, and so on, which together are the columns from c on.
+/// Covers the columns from c on: calls function(d, c) for vectors D at column c while they fit,
+/// then for at most one vector of half their length, and so on.
 template <class D, class Function>
 HWY_INLINE void over_columns(D d, Index c, Index columns, const Function& function) {
   for (; c + kLanes<D> <= columns; c += kLanes<D>) function(d, c);
@@ -45,8 +45,8 @@ HWY_INLINE void over_columns(D d, Index c, Index columns, const Function& functi
   }
 }
 
-/// Columns below which rows without gaps are taken as one row: full vectors meet the same entries
-/// of b again after as many vectors as there are columns.
+/// Number of columns below which rows without gaps are processed as one row. The entries of b for a
+/// full vector repeat after as many vectors as there are columns.
 constexpr Index kNarrow = 32;
 
 template <class T>
@@ -75,7 +75,7 @@ void add_to_rows(const T* b, T* X, Index rows, Index columns, Index stride) {
   }
 }
 
-/// kVectors vectors of the sum, in registers.
+/// Adds all rows to kVectors vectors of the sum, in registers.
 template <int kVectors, class D>
 HWY_INLINE void sum_strip(
     D d, const hn::TFromD<D>* X, Index rows, Index stride, hn::TFromD<D>* sum) {

@@ -10,7 +10,7 @@
 namespace matapprox::attention {
 namespace {
 
-// Array of the cache: V o m / the scale of the length.
+// Array of the cache: V o m times the factor of the length.
 constexpr std::size_t kScaledValues = 0;
 
 template <class T>

@@ -15,9 +15,9 @@
 namespace matapprox::attention {
 namespace {
 
-// Arrays of the cache. alpha and alphahat are made again from the scores and the logarithms of the
-// sums of their rows and columns. With mixtures of their own, f_U, f_Q, f_K, f_V lie one below the
-// other, and so do the three poolings.
+// Arrays of the cache. alpha and alphahat are recomputed from the scores and the logarithms of the
+// sums of their rows and columns. If the mixtures are not shared, f_U, f_Q, f_K, f_V are stored one
+// below the other, and so are the three poolings.
 enum SingularformerArray : std::size_t {
   kMixtureScores,    ///< X W_a + b_a, N x r
   kRowLogSums,       ///< N
@@ -26,11 +26,11 @@ enum SingularformerArray : std::size_t {
   kPooledParts,      ///< its queries, keys and values, r x 3 d
   kPooledAttention,  ///< A' of all heads, one below the other, h r x r
   kPooledHeads,      ///< A' V', r x d
-  kPooledOutput,     ///< and through W_O, r x d
-  kKeptAttention     ///< A' as dropout leaves it, h r x r; kPooledAttention itself without
+  kPooledOutput,     ///< output projection of A' V', r x d
+  kKeptAttention     ///< A' after dropout, h r x r; without dropout, kPooledAttention is used
 };
 
-/// log sum_j exp(s_ij) of each row i.
+/// Computes log sum_j exp(s_ij) of each row i.
 template <class T>
 void row_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Tokens<T> sums) {
   typename Workspace<T>::Scope scope(*context.workspace);
@@ -39,7 +39,7 @@ void row_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Token
     sums(i, 0) = kernels::softmax_row(S.row(i).data(), shifted.data(), S.cols());
 }
 
-/// log sum_i exp(s_ij) over the tokens i; 0 without tokens.
+/// Computes log sum_i exp(s_ij) over the tokens i, for each column j; 0 without tokens.
 template <class T>
 void column_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Tokens<T> sums) {
   typename Workspace<T>::Scope scope(*context.workspace);
@@ -72,7 +72,7 @@ constexpr Index kKeys = 1;
 constexpr Index kValues = 2;
 constexpr Index kParts = 3;
 
-/// A minus its diagonal; returns the sum of the squares that are left.
+/// Sets the diagonal of A to 0. Returns the sum of the squares of the other entries.
 template <class T>
 T keep_off_diagonal(Tokens<T> A) {
   A.diagonal().setZero();
@@ -131,8 +131,8 @@ class Singularformer final : public Attention<T> {
                            Tokens<T> Y,
                            Cache<T>& cache) const override;
 
-  /// Multiplications as in [WKZL23, Table 1]. Stored numbers are d N fewer, the result, which the
-  /// backward pass does not need, and N + r more, the logarithms of sums.
+  /// Multiplications are those of [WKZL23, Table 1]. Stored numbers are d N fewer, because the
+  /// backward pass does not need the result, and N + r more for the logarithms of sums.
   AttentionCost cost(Index length) const override {
     const Index d = shape_.width;
     const Index r = rank_;
@@ -166,7 +166,7 @@ class Singularformer final : public Attention<T> {
           rank(r) {}
     auto unfold_scores() const { return S.topRows(length); }
     auto unfold_scores() { return S.topRows(length); }
-    /// Those of a pooling, which are those of the unfolding where they are shared.
+    /// Scores of a pooling; those of the unfolding if the mixtures are shared.
     auto pool_scores(Index pool) { return S.middleRows(first_pool_row(pool), length); }
     auto pool_scores(Index pool) const { return S.middleRows(first_pool_row(pool), length); }
     Index first_pool_row(Index pool) const { return S.rows() == length ? 0 : (pool + 1) * length; }
@@ -175,7 +175,7 @@ class Singularformer final : public Attention<T> {
     auto kept_attention(Index h) { return kept_A.middleRows(h * rank, rank); }
     auto heads(Index h) { return H.middleCols(h * head_width, head_width); }
   };
-  /// Part 0, 1 or 2 of r x 3 d: queries, keys or values; of all heads, or of one.
+  /// Part 0, 1 or 2 of an r x 3 d array: queries, keys or values, of all heads or of one.
   auto part(TokenMap<T>& parts, Index which) const {
     return parts.middleCols(which * shape_.width, shape_.width);
   }
@@ -184,19 +184,19 @@ class Singularformer final : public Attention<T> {
     return parts.middleCols(which * shape_.width + head * p, p);
   }
 
-  /// The scores of a head in the slice of a layer, null below the first or if there are no residual
-  /// scores.
+  /// Returns the scores of a head in the slice of a layer; null below the first layer, or if there
+  /// are no residual scores.
   T* scores_of(T* all, Index layer, Index head) const {
     if (all == nullptr || layer < 0 || !options_.residual_scores) return nullptr;
     return all + layer * residual_score_count(0) + head * rank_ * rank_;
   }
 
-  /// X to A': what both the forward pass and the effective matrix begin with.
+  /// Computes A' from X, the first part of both the forward pass and the effective matrix.
   Arrays attend(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
   void unfolding(const Arrays& a, Tokens<T> alpha) const;
   void pooling(Mask mask, const Arrays& a, Index pool, Tokens<T> weights) const;
 
-  /// Poolings alphahat_Q, alphahat_K, alphahat_V: one for all, or three.
+  /// Number of poolings alphahat_Q, alphahat_K, alphahat_V: one for all, or three.
   Index pooled_count() const { return mixtures_.empty() ? 1 : kParts; }
   Index pool_of(Index part) const { return mixtures_.empty() ? 0 : part; }
   Arrays arrays(const LayerContext<T>& context, Cache<T>& cache, Index length) const {
@@ -207,7 +207,7 @@ class Singularformer final : public Attention<T> {
   double diagonal_factor() const {
     return factor(options_.diagonal_weight) / static_cast<double>(shape_.heads);
   }
-  /// A loss of r x r entries, its weight, the mean over layers.
+  /// Factor of a loss that is a weighted mean over r x r entries and over layers.
   double factor(double weight) const {
     const double mean = weight / static_cast<double>(rank_ * rank_ * shape_.layers);
     if (options_.layer_weights == SingularformerLayerWeights::kEqual) return mean;
@@ -217,7 +217,8 @@ class Singularformer final : public Attention<T> {
                    Arrays& a,
                    const ConstTokens<T>& alpha,
                    const ConstTokens<T>& weights) const;
-  /// dW += weight d/dW of the squares off the diagonal of W^T W, rows of padding left out.
+  /// dW += weight times the derivative of the squares off the diagonal of W^T W, without rows of
+  /// padding.
   void orthogonal_backward(const LayerContext<T>& context,
                            const ConstTokens<T>& W,
                            Tokens<T> dW) const;
@@ -235,15 +236,15 @@ class Singularformer final : public Attention<T> {
   ProbabilityDropout dropout_;
   Index rank_;
   double scale_;
-  Linear<T> unfold_;                 ///< f_U, and f_Q, f_K, f_V where they are shared
-  std::vector<Linear<T>> mixtures_;  ///< f_Q, f_K, f_V, or none
+  Linear<T> unfold_;                 ///< f_U, and also f_Q, f_K, f_V if they are shared
+  std::vector<Linear<T>> mixtures_;  ///< f_Q, f_K, f_V, or empty if they are shared
   Linear<T> query_;
   Linear<T> key_;
   Linear<T> value_;
   Linear<T> output_;
 };
 
-/// alpha, N x r: rows sum to one.
+/// Computes alpha, N x r, whose rows sum to one.
 template <class T>
 void Singularformer<T>::unfolding(const Arrays& a, Tokens<T> alpha) const {
   const auto S = a.unfold_scores();
@@ -253,7 +254,7 @@ void Singularformer<T>::unfolding(const Arrays& a, Tokens<T> alpha) const {
   }
 }
 
-/// alphahat^T, N x r: columns sum to one over the tokens.
+/// Computes alphahat^T, N x r, whose columns sum to one over the tokens.
 template <class T>
 void Singularformer<T>::pooling(Mask mask, const Arrays& a, Index pool, Tokens<T> weights) const {
   const auto S = a.pool_scores(pool);
@@ -370,8 +371,9 @@ void Singularformer<T>::diagonal_backward(const LayerContext<T>& context,
   }
 }
 
-/// The gradient at the scores is that of this layer's softmax and what the layers above have left;
-/// it belongs to this layer's queries and keys and to the scores below alike.
+/// The gradient of the scores is that of this layer's softmax plus those that the layers above have
+/// added. It is passed on both to this layer's queries and keys and to the scores of the layer
+/// below.
 template <class T>
 void Singularformer<T>::attend_backward(const LayerContext<T>& context,
                                         Arrays& a,

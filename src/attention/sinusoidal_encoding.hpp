@@ -6,7 +6,8 @@
 
 namespace matapprox::attention {
 
-/// Row i, column 2 j: scale sin(i 10000^(-2j/d)), column 2 j + 1 its cosine. [VSP+17, Sec. 3.5]
+/// Entry (i, 2 j) is scale sin(i 10000^(-2j/d)), and entry (i, 2 j + 1) is the same with the
+/// cosine. [VSP+17, Sec. 3.5]
 inline TokenMatrix<double> sinusoidal_encoding(Index length, Index width, double scale) {
   TokenMatrix<double> position_encoding(length, width);
   for (Index j = 0; j < width; ++j) {

@@ -42,14 +42,14 @@ void pack_blocks(
   }
 }
 
-// A run is worked on in two halves: exponentials of one are made while products of the other keep
-// AMX busy.
+// A run is processed in two halves: exponentials of one are computed while products of the other
+// keep AMX busy.
 constexpr Index kHalf = SoftmaxBlocks::kRun / 2;
 constexpr int kHalfVectors = kHalf / kLanes<float>;
 constexpr Index kHalfTiles = kHalf / kAmxSide;
 
-/// Scores of half a run, hidden where they do not count; rows that a block has beyond `count`
-/// become `value`.
+/// Computes the scores of half a run and hides those that do not count. Sets the rows of a block
+/// beyond `count` to `value`.
 template <class Work>
 HWY_INLINE void half_scores(const by_amx::Factors& factors,
                             Index depths,
@@ -65,13 +65,13 @@ HWY_INLINE void half_scores(const by_amx::Factors& factors,
     std::fill_n(S + b * kRun, kHalf, value);
 }
 
-/// The mask of the second half of a run, from that of the first.
+/// Returns the mask of the second half of a run, given that of the first.
 HWY_INLINE ChunkMask<float> second_half(ChunkMask<float> mask) {
   mask.before += kHalf;
   return mask;
 }
 
-/// exponentials() of half a run that go into a packed right factor, a row of words at a time.
+/// Computes exponentials() of half a run into a packed right factor, one row of words per step.
 class PackedExponentials {
  public:
   HWY_INLINE PackedExponentials(const ForwardRun<float>& half, Index count, float* S, float* packed)
@@ -102,7 +102,7 @@ class PackedExponentials {
   ForwardRun<float> half_;
   const float* S_;
   float* packed_;
-  Index rows_;  ///< of words
+  Index rows_;  ///< rows of words
   Index next_ = 0;
   V<float> shift_[kHalfVectors];
   V<float> shrink_[kHalfVectors];
@@ -173,14 +173,14 @@ void forward_blocks(const ForwardRun<float>& r,
   combine_half(1, by_amx::NoWork());
 }
 
-/// What backward_blocks() packs.
+/// The packed factors of backward_blocks().
 struct PackedFactors {
   float* P_left;
   float* dS_left;
   float* dS_right;
 };
 
-/// slopes() of half a run that go into packed factors, two keys at a time.
+/// Computes slopes() of half a run into packed factors, two keys per step.
 class PackedSlopes {
  public:
   HWY_INLINE PackedSlopes(const BackwardRun<float>& r,
@@ -195,7 +195,7 @@ class PackedSlopes {
       means_[v] = hn::LoadU(Tag<float>(), r.means + half * kHalf + v * kAmxSide);
     }
   }
-  /// Queries q and q + 16 are pairs of the left factors, keys `row` and row + 16 of the right one.
+  /// Queries q and q + 16 form pairs in the left factors, keys `row` and row + 16 in the right one.
   HWY_INLINE void step() {
     using by_amx::Parts;
     if (next_ == rows_) return;

@@ -1,5 +1,5 @@
-// The elementwise part of softmax on a tile of scores, keys x queries, once per instruction set (no
-// pragma once: Highway includes this again for each).
+// Elementwise part of softmax on a tile of scores, keys x queries, compiled once per instruction
+// set (no pragma once: Highway includes this file again for each).
 #if defined(MATAPPROX_ATTENTION_SOFTMAX_ELEMENTS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef MATAPPROX_ATTENTION_SOFTMAX_ELEMENTS_INL
 #undef MATAPPROX_ATTENTION_SOFTMAX_ELEMENTS_INL
@@ -19,8 +19,8 @@
 #define MATAPPROX_KERNELS_SOFTMAX_TILES_CONSTANTS
 namespace matapprox::kernels::tiles {
 
-/// Of 2^f for |f| <= 1/2: the coefficients of (2^f - 1) / f from the constant term on, interpolated
-/// at Chebyshev nodes. Relative errors 5e-9 and 1.2e-19.
+/// Coefficients of (2^f - 1) / f for |f| <= 1/2, constant term first, interpolated at Chebyshev
+/// nodes. The relative errors of 2^f are 5e-9 (float) and 1.2e-19 (double).
 template <class T>
 struct Powers;
 
@@ -28,7 +28,7 @@ template <>
 struct Powers<float> {
   using Bits = std::uint32_t;
   static constexpr int kMantissa = 23;
-  static constexpr float kRounder = 12582912.0F + 127.0F;  // 1.5 * 2^23, and the bias of exponents
+  static constexpr float kRounder = 12582912.0F + 127.0F;  // 1.5 * 2^23 + the bias of exponents
   static constexpr float kBelowNormal = -127.0F;
   static constexpr float kCoefficients[] = {0.6931471882262287810581F,
                                             0.2402265076056812694459F,
@@ -77,13 +77,14 @@ HWY_INLINE V<T> all(T value) {
   return hn::Set(Tag<T>(), value);
 }
 
-/// 2^x for x <= 0 and little above; 0 below the normal numbers: there the exponent's bits are 0.
+/// Returns 2^x for x <= 0 and slightly above. Results below the normal numbers are 0: there the
+/// exponent's bits are 0.
 template <class T>
 HWY_INLINE V<T> power(V<T> x) {
   using P = Powers<T>;
   const Tag<T> d;
   const hn::Rebind<typename P::Bits, Tag<T>> bits;
-  // A NaN stays one; by the order of arguments where the CPU's maximum takes the second.
+  // A NaN stays a NaN. The CPU's maximum needs x second for this, since it returns that argument.
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || !HWY_ARCH_X86
   x = hn::IfThenElse(hn::Lt(x, all(P::kBelowNormal)), all(P::kBelowNormal), x);
 #else
@@ -98,6 +99,7 @@ HWY_INLINE V<T> power(V<T> x) {
   return hn::Mul(sum, hn::BitCast(d, hn::ShiftLeft<P::kMantissa>(hn::BitCast(bits, rounded))));
 }
 
+/// Sets scores that do not count to -inf, for `run` queries in rows `stride` numbers apart.
 template <class T>
 void hide(const ChunkMask<T>& mask, Index stride, Index run, Index count, T* S) {
   constexpr T kHidden = -std::numeric_limits<T>::infinity();
@@ -111,7 +113,7 @@ void hide(const ChunkMask<T>& mask, Index stride, Index run, Index count, T* S) 
   }
 }
 
-/// The bits of a vector of queries as lanes, of which one key's can be tested.
+/// Keep bits of a vector of queries, one word per lane. select() tests the bit of one key.
 template <class T>
 struct KeptQueries {
   using Bits = typename Powers<T>::Bits;
@@ -124,7 +126,7 @@ struct KeptQueries {
       words[static_cast<std::size_t>(a)] = static_cast<Bits>(keep[a] >> (b / kBits * kBits));
     lanes = hn::LoadU(BitTag(), words.data());
   }
-  /// x where key b is kept, else 0.
+  /// Returns x where key b is kept, else 0.
   HWY_INLINE V<T> select(V<T> x, Index b) const {
     const auto bit = hn::Set(BitTag(), static_cast<Bits>(Bits{1} << (b % kBits)));
     return hn::IfThenElseZero(hn::RebindMask(Tag<T>(), hn::TestBit(lanes, bit)), x);
@@ -132,8 +134,8 @@ struct KeptQueries {
   hn::Vec<BitTag> lanes;
 };
 
-/// Calls function(v, first key, last key) for vectors of queries and keys whose bits are in one
-/// lane, the bits with it.
+/// Calls function(v, first key, last key, bits) for each vector of queries and each range of keys
+/// whose bits are in one lane.
 template <int kVectors, class T, class Function>
 HWY_INLINE void for_kept(const std::uint64_t* keep, Index count, const Function& function) {
   constexpr Index kBits = KeptQueries<T>::kBits;
@@ -144,8 +146,8 @@ HWY_INLINE void for_kept(const std::uint64_t* keep, Index count, const Function&
   }
 }
 
-/// Makes `largest` that of the scores S too, and lets the result shrink where there is a larger
-/// one. `shift` is what is to be taken off the scores, `shrink` what the sums shrink by.
+/// Updates `largest` with the scores S and rescales the result where it grows. Sets `shift` to the
+/// numbers to subtract from the scores and `shrink` to the factors of the sums.
 template <int kVectors, class T>
 HWY_INLINE void raise_largest(const ForwardRun<T>& r,
                               Index count,
@@ -164,7 +166,7 @@ HWY_INLINE void raise_largest(const ForwardRun<T>& r,
   for (int v = 0; v < kVectors; ++v) {
     const V<T> before = hn::LoadU(d, r.largest + v * kLanes<T>);
     grown = grown || !hn::AllTrue(d, hn::Eq(before, most[v]));
-    // Queries that have seen no key: -inf less 0 stays -inf.
+    // Queries without a key so far have shift 0: -inf minus 0 stays -inf.
     shift[v] = hn::IfThenZeroElse(hn::Eq(most[v], none), most[v]);
     shrink[v] = power<T>(hn::Sub(before, shift[v]));
     hn::StoreU(most[v], d, r.largest + v * kLanes<T>);

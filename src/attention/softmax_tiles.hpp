@@ -6,26 +6,26 @@
 
 namespace matapprox::kernels {
 
-// The inner parts of softmax attention for T = float and double, by one thread, compiled once per
-// instruction set. A run of queries meets one chunk of keys after the other. Numbers of a run lie
-// with the queries beside each other (W of them, whole vectors, so that maxima, exponentials and
-// sums need no shuffles); keys, values and their gradients lie as they are, row after row.
+// Inner loops of softmax attention for T = float and double, on the calling thread, compiled once
+// per instruction set. A run of queries processes one chunk of keys after the other. Arrays of a
+// run have the queries side by side (W of them, whole vectors, so that maxima, exponentials and
+// sums need no shuffles). Keys, values and their gradients stay in row-major order.
 //
-// Scores are in powers of two: queries come multiplied by log2(e) / sqrt(p), and P = 2^(S - m).
-// The relative error of 2^x for x <= 0 is below 1.2 eps; what is below the normal numbers is 0.
+// Scores are in powers of two: queries are multiplied by log2(e) / sqrt(p), and P = 2^(S - m). The
+// relative error of 2^x for x <= 0 is below 1.2 eps; results below the normal numbers are 0.
 
-/// Keys of a chunk at most; as many columns as a word of keep_bits has.
+/// Largest number of keys in a chunk: the number of columns in a word of keep_bits.
 inline constexpr Index kChunkKeys = 64;
 
-/// Which entries of a chunk's scores count, and what dropout leaves of them.
+/// Determines which entries of a chunk's scores count, and which of them dropout keeps.
 template <class T>
 struct ChunkMask {
-  const std::uint8_t* tokens = nullptr;  ///< of the keys: 0 is padding; null: there is none
-  /// Key b of the chunk is seen by query a of the run where a + before >= b.
+  const std::uint8_t* tokens = nullptr;  ///< a byte per key, 0 for padding; null: no padding
+  /// If causal, query a of the run attends to key b of the chunk only if a + before >= b.
   bool causal = false;
   Index before = 0;
-  /// Of query a, bit b: whether its probability of key b is kept; null: no dropout. What is kept is
-  /// multiplied by keep_scale.
+  /// Bit b of word a is set if dropout keeps the probability of key b for query a; null: no
+  /// dropout. Kept probabilities are multiplied by keep_scale.
   const std::uint64_t* keep = nullptr;
   T keep_scale = 1;
 };
@@ -37,12 +37,12 @@ struct TileRows {
   Index stride = 0;
 };
 
-/// A run of `rows` queries, W >= rows of them in the arrays, the rest zeros.
+/// A run of queries. Arrays have W of them; those beyond the run's queries are zeros.
 template <class T>
 struct ForwardRun {
   Index run = 0;               ///< W
-  Index width = 0;             ///< p, of queries and keys
-  Index value_width = 0;       /// v
+  Index width = 0;             ///< p, width of queries and keys
+  Index value_width = 0;       ///< v
   const T* queries = nullptr;  ///< p x W
   T* largest = nullptr;        ///< W: -inf before the first chunk
   T* sums = nullptr;           ///< W: 0 before the first chunk
@@ -61,29 +61,29 @@ struct BackwardRun {
   const T* log_sums = nullptr;           ///< W: log2 of each row's sum of powers
   const T* means = nullptr;              ///< W: <H, dH> / sqrt(p)
   TileRows<const T> query_rows = {};     ///< rows x p: Q, in rows padded to whole vectors
-  TileRows<const T> gradient_rows = {};  ///< rows x v: dH, the same
+  TileRows<const T> gradient_rows = {};  ///< rows x v: dH, padded likewise
   T* query_gradient = nullptr;           ///< ceil8(p) x W: dQ, added to
   T* scratch = nullptr;                  ///< 2 kChunkKeys x W
 };
 
 template <class T>
 struct SoftmaxTiles {
-  Index lanes;    ///< queries of a vector
-  Index vectors;  ///< vectors of a run, at most
+  Index lanes;    ///< queries per vector
+  Index vectors;  ///< largest number of vectors in a run
 
   /// out (width x W) = factor X^T for `rows` <= W rows of X; the rest is zeros.
   void (*transpose)(TileRows<const T> X, Index rows, Index width, T factor, Index run, T* out);
-  /// X (rows x width) = factors o in^T for in (width x W) and one factor a row.
+  /// X (rows x width) = factors o in^T for in (width x W) and one factor per row.
   void (*transpose_back)(
       const T* in, Index run, Index rows, Index width, const T* factors, TileRows<T> X);
-  /// Adds `count` keys.
+  /// Adds `count` keys to a run.
   void (*forward)(const ForwardRun<T>& run,
                   TileRows<const T> keys,
                   TileRows<const T> values,
                   Index count,
                   const ChunkMask<T>& mask);
   /// Adds to the gradients of `count` keys and values, whose rows are padded to whole vectors, and
-  /// to that of the queries.
+  /// to the gradient of the queries.
   void (*backward)(const BackwardRun<T>& run,
                    TileRows<const T> keys,
                    TileRows<const T> values,
@@ -93,32 +93,33 @@ struct SoftmaxTiles {
                    TileRows<T> value_gradient);
 };
 
-/// Of the instruction set that the dispatch took.
+/// Returns the functions for the instruction set that the dispatch selected.
 template <class T>
 const SoftmaxTiles<T>& softmax_tiles();
 
-/// How softmax_blocks() packs X or its transpose, as amx.hpp describes it.
+/// Packed form of X or its transpose for softmax_blocks(), see amx.hpp.
 enum class BlockForm { kLeft, kLeftOfTranspose, kRight, kRightOfTranspose };
 
-/// The same by AMX: runs and chunks are packed in blocks first. Chunks are of the same size, runs
-/// of 64 queries.
+/// The functions of SoftmaxTiles on AMX: runs and chunks are packed in blocks first. Chunks have
+/// the same size; runs have 64 queries.
 struct SoftmaxBlocks {
   static constexpr Index kRun = 64;
 
-  /// Packs X (rows x width, at most 64 rows), a transpose times factor; with zeros for what a right
-  /// factor, or a transpose, lacks of 64 rows.
+  /// Packs X (rows x width, at most 64 rows), or its transpose times `factor`. Right factors and
+  /// transposes of fewer than 64 rows are padded with zeros.
   void (*pack)(
       TileRows<const float> X, Index rows, Index width, BlockForm form, float factor, float* out);
-  /// `run.queries` is a packed right factor, of the transpose; result ceil16(v) x W; scratch W x
-  /// kChunkKeys and a packed right factor of so many.
+  /// `run.queries` is a packed right factor of the transpose. The result is ceil16(v) x W. Scratch
+  /// holds W x kChunkKeys numbers and a packed right factor of that size.
   void (*forward)(const ForwardRun<float>& run,
                   const float* keys,
                   const float* values_of_transpose,
                   Index count,
                   const ChunkMask<float>& mask);
-  /// `run.queries` and `run.gradients` are packed right factors, of the transposes, query_rows and
-  /// gradient_rows packed right factors; query_gradient ceil16(p) x W; the gradients of keys and
-  /// values ceil16 numbers wide; scratch 2 W x kChunkKeys and three packed factors of so many.
+  /// `run.queries` and `run.gradients` are packed right factors of the transposes, query_rows and
+  /// gradient_rows packed right factors. query_gradient is ceil16(p) x W. Rows of the gradients of
+  /// keys and values are ceil16 numbers wide. Scratch holds 2 W x kChunkKeys numbers and three
+  /// packed factors of W x kChunkKeys.
   void (*backward)(const BackwardRun<float>& run,
                    const float* keys,
                    const float* keys_of_transpose,
@@ -129,7 +130,7 @@ struct SoftmaxBlocks {
                    float* value_gradient);
 };
 
-/// Null where there is no AMX, or it is not in use.
+/// Returns null if there is no AMX or it is not in use.
 const SoftmaxBlocks* softmax_blocks();
 
 }  // namespace matapprox::kernels

@@ -15,7 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::tiles::HWY_NAMESPACE {
 
-// 32 registers where vectors are of 64 bytes: 3 x 8 or 4 x 6 sums; else 16: 3 x 4 or 2 x 6.
+// Vectors of 64 bytes come with 32 registers: 3 x 8 or 4 x 6 sums. Others come with 16: 3 x 4 or 2
+// x 6.
 template <class T>
 constexpr bool kManyRegisters = kLanes<T> * sizeof(T) >= 64;
 constexpr int kRunVectors = 3;
@@ -56,8 +57,8 @@ struct Sums {
   V<T> rows[kCount][kVectors];
 };
 
-/// S (kCount x W) = K Q^T for kCount rows of K from `keys` on, `last` the last that there is; one
-/// beyond it is that one again.
+/// S (kCount x W) = K Q^T for kCount rows of K from `keys` on. Only `left` of them exist; the last
+/// one is used in place of the missing ones.
 template <int kVectors, int kCount, class T>
 HWY_INLINE void multiply_rows(const T* HWY_RESTRICT q,
                               Index run,
@@ -194,7 +195,7 @@ HWY_INLINE void spread(const T* P,
   }
 }
 
-/// Scores that must not count become -inf; of `run` queries, in rows `stride` numbers apart.
+/// Adds a chunk of `count` keys to a run of kVectors vectors.
 template <int kVectors, class T>
 void forward_vectors(const ForwardRun<T>& r,
                      TileRows<const T> keys,

@@ -14,19 +14,19 @@
 
 namespace matapprox::attention {
 
-/// Which tiles of keys a tile of queries meets; tiles are `size` tokens wide, the last one perhaps
-/// less.
+/// The tiles of keys that each tile of queries attends to. Tiles are size() tokens wide; the last
+/// one may be narrower.
 class TilePattern {
  public:
   virtual ~TilePattern() = default;
   virtual Index size() const = 0;
-  /// Where chunks of keys are packed, once for each tile of queries.
+  /// Tile size for packed chunks of keys, which are packed once for each tile of queries.
   virtual Index packed_size() const { return size(); }
-  /// Whether queries of tile i meet keys of tile j, of `tiles` tiles in all.
+  /// True if queries of tile i attend to keys of tile j, of `tiles` tiles in all.
   virtual bool meets(Index head, Index i, Index j, Index tiles) const = 0;
 };
 
-/// All of them, in tiles of whole runs of queries and whole chunks of keys.
+/// All pairs of tiles, with tiles of whole runs of queries and whole chunks of keys.
 class AllTiles final : public TilePattern {
  public:
   Index size() const override { return 192; }
@@ -40,13 +40,13 @@ class AllTiles final : public TilePattern {
 inline constexpr std::size_t kLogSums = 0;
 
 /// Softmax attention, H_i = sum_j exp(s_ij) v_j / sum_j exp(s_ij), s_ij = q_i . k_j / sqrt(p), over
-/// the tokens j in the tiles that query i meets; 0 where there is none. The scores of a run of
-/// queries are made chunk by chunk of keys, with a running maximum and sum, and the backward pass
-/// makes them again from the saved logarithms of the sums: O(N) numbers beside Q, K, V and H.
-/// [RS21; DFE+22, Alg. 1]
+/// the tokens j in the tiles that query i attends to; H_i is 0 if there are none. The scores of a
+/// run of queries are computed one chunk of keys at a time, with a running maximum and sum. The
+/// backward pass recomputes them from the stored logarithms of the sums: O(N) numbers besides Q, K,
+/// V and H. [RS21; DFE+22, Alg. 1]
 ///
-/// Keys and values may be others than the tokens' (Linformer's mixtures): then there is no mask,
-/// and their number is any.
+/// Keys and values need not be those of the tokens (Linformer's mixtures): then there is no mask,
+/// and their number is arbitrary.
 template <class T>
 class TiledSoftmaxCore final : public HeadCore<T> {
  public:
@@ -74,7 +74,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                 Tokens<T> dK,
                 Tokens<T> dV,
                 Cache<T>& cache) const override;
-  /// Of head 0.
+  /// Cost of head 0.
   AttentionCost cost(Index length, Index width) const override {
     AttentionCost cost{0, length};
     const Index size = pattern_->size();
@@ -91,9 +91,10 @@ class TiledSoftmaxCore final : public HeadCore<T> {
 
  private:
   static constexpr Index kChunk = kernels::kChunkKeys;
-  static constexpr Index kRounding = 8;  // of rows that the kernels write
+  static constexpr Index kRounding = 8;  // kernels write rows in multiples of this
   static constexpr std::size_t kMaxRun = std::size_t{256} / sizeof(T);  // queries
-  /// Queries i .. i + rows - 1, in arrays W wide; `number` counts the runs of a tile.
+  /// Queries i .. i + rows - 1, in arrays of width W. `number` is the number of the run in its
+  /// tile.
   struct Run {
     Index number;
     Index i;
@@ -101,13 +102,13 @@ class TiledSoftmaxCore final : public HeadCore<T> {
     Index width;
   };
   struct RunShape {
-    Index lanes;    ///< queries of a vector
-    Index vectors;  ///< of a run, at most
+    Index lanes;    ///< queries per vector
+    Index vectors;  ///< largest number of vectors in a run
   };
   static RunShape tile_runs() {
     return {kernels::softmax_tiles<T>().lanes, kernels::softmax_tiles<T>().vectors};
   }
-  // Below these a run gains nothing by being packed: what it lacks of whole blocks is zeros.
+  // A run below these sizes gains nothing from packing, which fills up blocks with zeros.
   static constexpr Index kMinPackedWidth = 32;
   static constexpr Index kMinPackedKeys = 32;
   static constexpr RunShape kBlockRuns = {kernels::SoftmaxBlocks::kRun, 1};
@@ -122,21 +123,21 @@ class TiledSoftmaxCore final : public HeadCore<T> {
     for_each_run(tile_runs(), 0, queries, [&](const Run& run) { count = run.number + 1; });
     return count;
   }
-  /// What for_each_tile goes through.
+  /// Range of for_each_tile.
   struct Extent {
     Index head;
     Index queries;
     Index keys;
-    Index size;  ///< of a tile
+    Index size;  ///< tokens of a tile
     RunShape runs;
   };
   Extent extent(Index head, Index queries, Index keys) const {
     return {head, queries, keys, pattern_->size(), tile_runs()};
   }
-  /// Calls, for one tile of queries after the other, begin(run) for its runs, step(run, j, keys)
-  /// for the chunks of keys that they meet, and end(run). All runs of a tile take a chunk while it
-  /// is in the cache; before and after them, begin_chunk(j, keys) and end_chunk(j, keys) are
-  /// called.
+  /// For one tile of queries after the other, calls begin(run) for its runs, step(run, j, keys) for
+  /// the chunks of keys that they attend to, and end(run). All runs of a tile process a chunk while
+  /// it is in the cache; begin_chunk(j, keys) and end_chunk(j, keys) are called before and after
+  /// them.
   template <class Begin, class BeginChunk, class Step, class EndChunk, class End>
   void for_each_tile(const Extent& extent,
                      const Begin& begin,
@@ -144,7 +145,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                      const Step& step,
                      const EndChunk& end_chunk,
                      const End& end) const;
-  /// What of a chunk counts. The words of dropout, one a query, are put where `keep` says.
+  /// Returns the mask of a chunk. Writes the words of dropout, one per query, to `keep`.
   kernels::ChunkMask<T> mask_of(const LayerContext<T>& context,
                                 Index head,
                                 Index i,
@@ -152,7 +153,7 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                                 Index j,
                                 Index keys,
                                 std::uint64_t* keep) const;
-  // The same by products of packed blocks, for float.
+  // The variant with products of packed blocks, for float.
   bool takes_blocks(const ConstTokens<T>& Q,
                     const ConstTokens<T>& K,
                     const ConstTokens<T>& V) const {
@@ -179,11 +180,12 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                        Tokens<T> dK,
                        Tokens<T> dV,
                        Cache<T>& cache) const;
-  /// Writes what a run leaves: the logarithms of its sums, and `factors` that the rows of its
-  /// result are multiplied by.
+  /// Writes the logarithms of a run's sums, and the `factors` by which the rows of its result are
+  /// multiplied.
   void finish_sums(
       const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const;
-  /// What the backward pass needs of each query, zeros beyond a run's rows.
+  /// Sets `means` and `logarithms` of each query for the backward pass, with zeros beyond a run's
+  /// rows.
   void set_means(const Run& run,
                  const ConstTokens<T>& H,
                  const ConstTokens<T>& dH,
@@ -213,7 +215,7 @@ void TiledSoftmaxCore<T>::for_each_run(const RunShape& shape,
   Index number = 0;
   for (Index i = first; i < last; ++number) {
     const Index left = (last - i + shape.lanes - 1) / shape.lanes;
-    // Four vectors are two runs of two, which take less time than three and one.
+    // Four vectors are split into two runs of two, which take less time than three and one.
     const Index vectors =
         left == shape.vectors + 1 ? (left + 1) / 2 : std::min(left, shape.vectors);
     const Index width = vectors * shape.lanes;
@@ -281,7 +283,7 @@ void TiledSoftmaxCore<T>::finish_sums(
     const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const {
   for (Index a = 0; a < run.rows; ++a) {
     const bool empty = largest[a] == -std::numeric_limits<T>::infinity();
-    // No key: the row is 0, and 0 in the place of -inf keeps the backward pass finite.
+    // Without keys the row is 0, and 0 in place of -inf keeps the backward pass finite.
     log_sums(run.i + a, 0) = empty ? T(0) : largest[a] + std::log2(sums[a]);
     factors[a] = empty ? T(0) : T(1) / sums[a];
   }
@@ -368,7 +370,7 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
   for_each_tile(extent(head, Q.rows(), K.rows()), begin, nothing, step, nothing, end);
 }
 
-/// With P = softmax(S) made again from the logarithms of the sums, and M the mask of dropout:
+/// P = softmax(S) is recomputed from the logarithms of the sums. M is the mask of dropout:
 /// dV = (P o M)^T dH, dS = P o (dH V^T o M - (dH o H) 1), dQ = scale dS K, dK = scale dS^T Q.
 template <class T>
 void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
@@ -392,8 +394,8 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
   const Index p = round_up(Q.cols(), tile.lanes);
   const Index v = round_up(V.cols(), tile.lanes);
   const Index gradient_rows_of_run = round_up(Q.cols(), kRounding);
-  // Where rows are not of whole vectors, the kernels read copies that are and add up gradients in
-  // rows that are.
+  // If rows are not whole vectors, the kernels read padded copies of them and add up gradients in
+  // padded rows.
   const bool whole_keys = p == Q.cols();
   const bool whole_values = v == V.cols();
   const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);

@@ -1,13 +1,13 @@
 #pragma once
 
-// TiledSoftmaxCore by products of packed blocks; included at the end of tiled_softmax.hpp.
+// TiledSoftmaxCore with products of packed blocks. Included at the end of tiled_softmax.hpp.
 
 #include "attention/tiled_softmax.hpp"
 #include "kernels/amx.hpp"
 
 namespace matapprox::attention {
 
-/// Numbers that packed factors have, of so many rows and columns.
+/// Sizes, in numbers, of packed factors with the given rows and columns.
 struct PackedSize {
   static Index whole(Index size, Index step) { return (size + step - 1) / step; }
   static Index left(Index rows, Index depth) {

@@ -14,14 +14,14 @@ namespace {
 
 constexpr double kMinSeconds = 0.01;
 
-/// Of the calling thread.
+/// Returns the CPU time of the calling thread in seconds.
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Seconds of one call of `work`, from as many as the least time takes.
+/// Returns the seconds per call of `work`, averaged over as many calls as take kMinSeconds.
 template <class Work>
 double seconds_of(const Work& work) {
   const double begin = cpu_seconds();
@@ -41,7 +41,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// A layer with its numbers and memory, at one length.
+/// A layer with its parameters and memory, at one length.
 struct TimedLayer {
   TimedLayer(const ChosenMechanism& mechanism, const AttentionShape& shape, Index a_length)
       : layer(make_attention<float>(mechanism.name, list, "layer", shape, mechanism.options)),
@@ -80,7 +80,7 @@ struct TimedLayer {
   std::vector<double> training_seconds;
 };
 
-/// The shape that a mechanism is made with at a length: these have one head, whatever the others
+/// Returns the shape of a mechanism at a length. psf and flash have one head, whatever the others
 /// have.
 AttentionShape timed_shape(const ChosenMechanism& mechanism, AttentionShape shape, Index length) {
   require(length >= 1, "attention bench: length {} is below 1", length);
@@ -89,7 +89,7 @@ AttentionShape timed_shape(const ChosenMechanism& mechanism, AttentionShape shap
   return shape;
 }
 
-/// Lengths and times of a mechanism, ascending.
+/// Returns the logarithms of the lengths and times of a mechanism, in ascending order.
 std::vector<std::pair<double, double>> logarithms(const std::vector<TimedAttention>& rows,
                                                   const std::string& mechanism) {
   std::vector<std::pair<double, double>> points;

@@ -1,7 +1,7 @@
 #include "attention/cuda/training_session.hpp"
 #include "matapprox/core/error.hpp"
 
-// Built in place of attention/cuda/training_session.cu where CUDA is left out.
+// Built in place of attention/cuda/training_session.cu if CUDA is left out.
 namespace matapprox::cuda {
 
 std::unique_ptr<TrainingSession> make_gpu_session(const ModelShape& /*model*/,

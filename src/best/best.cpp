@@ -24,29 +24,29 @@ namespace {
 using choosing::Trials;
 
 constexpr double kDefaultTarget = 0.01;
-/// Triplets from which low rank is predicted, and the passes over A that they are worth.
+/// Number of triplets from which low rank is predicted, and of power iterations that compute them.
 constexpr Index kPredictedRank = 48;
 constexpr Index kPredictedPowers = 1;
-/// A prediction may be off by this factor in its favor.
+/// Low rank is ruled out only if its predicted error is above this many times the wanted one.
 constexpr double kPredictionSlack = 1.3;
-/// Where time is limited: the share of what is left that the triplets may take, so that there is
-/// some to pack and to measure them, the share that they are meant to take, the fewest of them, and
-/// the columns of the product that tells how long they take.
+/// Limits of the triplets under a time limit: largest share of the remaining time, so that there is
+/// time to pack and to measure them; intended share; smallest number of triplets; and number of
+/// columns of the product whose run time predicts theirs.
 constexpr double kMaxShareOfTriplets = 0.6;
 constexpr double kShareOfTriplets = 0.3;
 constexpr Index kFewestTriplets = 6;
 constexpr Index kTimedColumns = 8;
-/// Operations a second of finding orthogonal bases, and the order from which on a few triplets are
-/// found at random.
+/// Operations per second of orthogonalization, and the order from which on a few triplets are
+/// computed by a randomized SVD.
 constexpr double kOrthogonalizingRate = 5e9;
 constexpr Index kLargeForSvd = 1024;
-/// Below so many seconds products are not timed.
+/// Products are not timed if at most this many seconds are left.
 constexpr double kTimeToTimeProducts = 1;
-/// The relative error of an exact store may come out as this.
+/// Largest relative error of an exact store that is due to rounding of products.
 constexpr double kRoundingOfProducts = 1e-14;
-/// What lies above this part of the best error is not worth many times the time of that.
+/// A candidate must beat this fraction of the best error to justify a much longer fit.
 constexpr double kNoBetter = 0.9;
-/// Where low rank is expected to be within this factor of the best, a Chord fit may be nearer.
+/// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
 
 BestOptions checked(const LinearOperator& A, BestOptions options) {
@@ -65,7 +65,7 @@ BestOptions checked(const LinearOperator& A, BestOptions options) {
           options.confidence);
   choosing::check_methods(options);
   if (!options.budget.is_set() && target == 0) options.target_error = kDefaultTarget;
-  // Bytes and shares are the same thing here: of doubles.
+  // A share refers to the bytes of the matrix as doubles.
   if (options.budget.unit == StorageBudget::Unit::kShare) {
     options.budget = {StorageBudget::Unit::kBytes,
                       std::floor(options.budget.bytes(A.rows(), A.cols()))};
@@ -73,14 +73,15 @@ BestOptions checked(const LinearOperator& A, BestOptions options) {
   return options;
 }
 
-/// What the SVD of a prediction may take.
+/// Size of the SVD of a prediction.
 struct TripletsPlan {
   Index rank = 0;
   Index block_size = 0;  ///< 0: truncated_svd's own
 };
 
-/// As many triplets as predictions are made from, or where time is limited so many that they are
-/// likely to take a share of it: a product with a few columns is timed.
+/// Returns as many triplets as predictions are made from. With a time limit, returns the number
+/// that is likely to take kShareOfTriplets of it, from the run time of a product with a few
+/// columns.
 TripletsPlan affordable_triplets(const LinearOperator& A,
                                  const BestOptions& options,
                                  bool symmetric,
@@ -105,7 +106,7 @@ TripletsPlan affordable_triplets(const LinearOperator& A,
   return {rank, symmetric ? rank / 2 + 2 : rank + 4};
 }
 
-/// The triplets that predictions are made from; nothing where that was stopped.
+/// Computes the triplets that predictions are made from; returns nothing if stopped.
 std::optional<RunResult> leading_triplets(const LinearOperator& A,
                                           bool symmetric,
                                           const BestOptions& options,
@@ -115,26 +116,26 @@ std::optional<RunResult> leading_triplets(const LinearOperator& A,
   svd.power_iterations = kPredictedPowers;
   svd.symmetric_storage = symmetric;
   svd.seed = options.seed;
-  RunControl own = control;
-  own.max_seconds = control.seconds() + kMaxShareOfTriplets * trials.seconds_left();
-  own.checkpoint = nullptr;
-  own.resume = nullptr;
-  own.target_error = 0;
+  RunControl svd_control = control;
+  svd_control.max_seconds = control.seconds() + kMaxShareOfTriplets * trials.seconds_left();
+  svd_control.checkpoint = nullptr;
+  svd_control.resume = nullptr;
+  svd_control.target_error = 0;
   try {
-    const StopScope scope(own, "best");
+    const StopScope scope(svd_control, "best");
     const TripletsPlan plan = affordable_triplets(A, options, symmetric, trials.seconds_left());
     svd.rank = plan.rank;
     svd.block_size = plan.block_size;
-    // Where products are cheap, the choice would be triplets to many digits, after many products.
+    // If products are cheap, the default is triplets to many digits, from many products.
     if (std::isfinite(control.max_seconds) && std::min(A.rows(), A.cols()) >= kLargeForSvd) {
       svd.algorithm = SvdAlgorithm::kRandomized;
     }
     NamedOptions named;
     for (const OptionText& option : list_options(svd))
       named.emplace_back(option.name, option.value);
-    return run(find_method("truncated_svd"), A, named, Precision::kDouble, own);
+    return run(find_method("truncated_svd"), A, named, Precision::kDouble, svd_control);
   } catch (const Interrupted&) {
-    trials.say_interrupted();
+    trials.mark_interrupted();
     return std::nullopt;
   }
 }
@@ -146,7 +147,7 @@ Vector values_of(const Approximation& triplets) {
   return {};
 }
 
-/// Packed, they are a first result, and often not a bad one.
+/// Tries the packed triplets: a first result, and often not a bad one.
 void try_triplets(const RunResult& triplets, const BestOptions& options, Trials& trials) {
   BestCandidate candidate;
   candidate.name = fmt::format("{} leading triplets", triplets.approximation.summary.rank);
@@ -177,7 +178,7 @@ void try_triplets(const RunResult& triplets, const BestOptions& options, Trials&
   }
 }
 
-/// What one randomized SVD told.
+/// Results of one randomized SVD.
 struct Prediction {
   Vector singular_values;
   double passes = 0;
@@ -185,7 +186,8 @@ struct Prediction {
   double low_rank = std::numeric_limits<double>::infinity();
 };
 
-/// Why a candidate is not worth its time; empty where it is. Notes what is predicted for low rank.
+/// Reason why a candidate is not worth its time; empty if it is. Notes the predictions for low
+/// rank.
 std::string why_not(BestCandidate& candidate,
                     const MatrixFacts& facts,
                     const BestOptions& options,
@@ -193,20 +195,20 @@ std::string why_not(BestCandidate& candidate,
                     Prediction& prediction,
                     const Trials& trials) {
   const bool asked_for = options.effort == BestEffort::kHigh || !options.methods.empty();
-  // What factors of the whole matrix can say about it, low rank mostly says too.
+  // Low rank mostly approximates a matrix as well as other factors of the whole matrix do.
   if (candidate.method == "chord" && !asked_for &&
       prediction.low_rank > kNearEnough * trials.least_error()) {
     return "not tried: blocks are far nearer than low rank (--effort high tries it)";
   }
   if (candidate.method != "truncated_svd" || prediction.singular_values.size() == 0) return "";
-  // With a target: in as many bytes as the best so far, which it has to beat.
+  // If there is a target, the candidate has to beat the bytes of the best so far.
   const double bytes =
       options.budget.is_set() ? options.budget.bytes(facts.rows, facts.cols) : trials.least_bytes();
   const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
   const bool in_frobenius_norm = options.norm == CertifiedNorm::kFrobenius;
   double expected = 0;
   if (std::isfinite(bytes) && in_frobenius_norm) {
-    // The expected error decides, the bound is shown.
+    // The expected error decides; the bound is reported.
     const PackingError error = packing_error(prediction.singular_values,
                                              facts.frobenius_norm,
                                              facts.rows,
@@ -217,8 +219,8 @@ std::string why_not(BestCandidate& candidate,
     expected = error.expected;
     candidate.predicted_error = error.at_least;
   }
-  // Where blocks were chosen among, low rank was one of the choices. All of the triplets of a large
-  // matrix take many times as long as that choice did.
+  // A fit by blocks has considered low rank among its choices. All triplets of a large matrix take
+  // many times as long as that fit.
   const double bound = in_frobenius_norm ? trials.low_rank_bound(bytes) : 0;
   candidate.predicted_error = std::max(candidate.predicted_error.value_or(0), bound);
   const bool lost = (traits.large && bound >= kNoBetter * wanted) ||
@@ -237,18 +239,18 @@ Prediction try_all(const LinearOperator& A,
   const bool tries_exact = choosing::takes_part("exact", options) && (traits.held || traits.listed);
   const auto exact_ends_it = [&] {
     trials.try_method(choosing::exact_store(options));
-    // Products may find it off by their rounding.
+    // Products may show an error due to their rounding.
     return options.budget.is_set() && trials.least_error() <= kRoundingOfProducts;
   };
   if (traits.points && traits.hurried && in_bytes && choosing::takes_part("nystrom", options)) {
     trials.try_method(choosing::first_nystrom(options));
   }
-  // Where time is limited, what looks at each entry of a large matrix, and seldom ends the search,
-  // comes after a first result.
+  // Under a time limit, the exact store of a large matrix comes after a first result: it reads
+  // every entry and seldom ends the search.
   const bool exact_first = !traits.hurried || !traits.large || traits.listed;
   if (tries_exact && exact_first && exact_ends_it()) return prediction;
-  // Products with a kernel matrix that is not held cost more than what they would tell; a target in
-  // the spectral norm needs them.
+  // Products with a kernel matrix that is not held in memory cost more than the prediction is
+  // worth; a target in the spectral norm needs them.
   const bool spectral_target = options.norm == CertifiedNorm::kSpectral && options.target_error > 0;
   const bool predicts = traits.held || !traits.points || spectral_target;
   if (in_bytes && predicts) {
@@ -286,8 +288,8 @@ Prediction try_all(const LinearOperator& A,
       (trials.candidates().empty() ? "there was none" : trials.candidates().front().verdict));
 }
 
-/// What the choice was made by, with a certificate that was drawn when it was made and what else
-/// the time allows.
+/// Completes the measurement of the chosen result: the certificate drawn for the choice, and
+/// whatever else the time allows.
 void measure_choice(const LinearOperator& A,
                     const BestOptions& options,
                     const Trials& trials,
@@ -305,7 +307,7 @@ void measure_choice(const LinearOperator& A,
   add_to_measurement(result.measurement, A, result.approximation, result.facts, measuring);
   if (trials.deciding()) {
     result.measurement.certificate = trials.deciding();
-    // Of all bounds that decided together.
+    // The confidence is that of all deciding bounds together.
     for (auto* bound :
          {&result.measurement.certificate->frobenius, &result.measurement.certificate->spectral}) {
       if (*bound) (*bound)->confidence = std::min((*bound)->confidence, options.confidence);

@@ -17,12 +17,12 @@ namespace matapprox::choosing {
 namespace {
 
 constexpr double kMaxSparseShare = 0.25;
-/// From this order on another order of rows and columns is only looked for where it may help:
-/// finding one takes longer than a fit.
+/// For matrices of at least this order, another order of rows and columns is computed only if it
+/// may help: computing one takes longer than a fit.
 constexpr Index kLargeOrder = 1024;
-/// Entries up to which a Chord fit takes a second or two.
+/// Number of entries up to which a Chord fit takes a second or two.
 constexpr double kSmallEntries = 1e5;
-/// Bytes of a double, and how many times a matrix has to fit into memory to be held.
+/// Available bytes per entry required to hold a matrix in memory: 2.5 times a double.
 constexpr double kHeldTimes = 2.5 * 8;
 
 std::vector<std::string> named_methods(const BestOptions& options) {
@@ -52,7 +52,7 @@ BestCandidate candidate(std::string name,
   return made;
 }
 
-/// Where the budget counts numbers: what stores doubles, the sooner the quicker.
+/// Candidates for a budget in numbers: methods that store doubles, the fastest first.
 std::vector<BestCandidate> counted_in_numbers(const MatrixTraits& traits,
                                               const BestOptions& options) {
   std::vector<BestCandidate> list;
@@ -121,9 +121,10 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   return list;
 }
 
-/// Whether the largest entries of a few columns are, in the mean, within a twentieth of the order
-/// of the diagonal: neighbors are neighbors as they come. Of the paper's covariance and affinity
-/// matrices phoneme, which comes in order, has 0.02 of it, the others 0.2 and more.
+/// True if the largest entries of a few columns are, on average, within a twentieth of the matrix
+/// order from the diagonal: neighbors are already next to each other. Among the paper's covariance
+/// and affinity matrices, phoneme, which is already ordered, has an average of 0.02, the others of
+/// 0.2 and more.
 bool is_local(const LinearOperator& A) {
   constexpr Index kColumns = 64;
   constexpr Index kLargest = 8;
@@ -136,7 +137,7 @@ bool is_local(const LinearOperator& A) {
   for (Index k = 0; k < kColumns; ++k) {
     const Index column = J[static_cast<std::size_t>(k)];
     std::iota(order.begin(), order.end(), Index{0});
-    // The diagonal itself is among them, as a rule.
+    // The diagonal entry is usually among them.
     std::nth_element(order.begin(), order.begin() + kLargest, order.end(), [&](Index a, Index b) {
       return std::abs(columns(a, k)) > std::abs(columns(b, k));
     });
@@ -200,7 +201,7 @@ std::vector<BestCandidate> candidates(const MatrixTraits& traits, const BestOpti
                                         ? counted_in_numbers(traits, options)
                                         : counted_in_bytes(traits, options);
   std::erase_if(list, [&](const BestCandidate& each) { return !takes_part(each.method, options); });
-  // What is asked for by name is tried, also where it is not expected to win.
+  // Methods requested by name are tried even if they are not expected to win.
   for (const std::string& name : named_methods(options)) {
     const bool is_there = std::any_of(
         list.begin(), list.end(), [&](const BestCandidate& each) { return each.method == name; });

@@ -16,39 +16,39 @@ namespace matapprox::choosing {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-/// Errors this near to each other are the same: the fewer bytes decide.
+/// Errors within this relative difference count as equal; then fewer bytes decide.
 constexpr double kSameError = 0.01;
-/// Where time is limited, measuring may take this share of what is left of it, at so many
-/// multiplications a second: those of kernels are the slowest.
+/// Under a time limit, measuring may take this share of the remaining time, at kMeasuringRate
+/// multiplications per second: those of kernels are the slowest.
 constexpr double kMeasuringShare = 0.3;
 constexpr double kMeasuringRate = 2e9;
-/// Of what measuring takes, what is kept for it: it may be slower the next time.
+/// Safety factor on the time reserved for measuring: it may be slower the next time.
 constexpr double kMeasuringReserve = 1.3;
-/// Of the time that is left, what is kept for packing what a fit returns, which is not stopped, and
-/// for measuring it: where something was measured before, and where nothing was.
+/// Share of the remaining time that is reserved for packing the result of a fit, which is not
+/// stopped, and for measuring it: if there is a result already, and if there is none.
 constexpr double kPackingShare = 0.2;
 constexpr double kFirstPackingShare = 0.35;
-/// A fit in less than this share of the whole time is not begun.
+/// A fit is not started with less than this share of the whole time.
 constexpr double kMinShareOfFit = 0.02;
-/// An estimate above so many times the target is not looked at further.
+/// No bound is drawn if the estimated error is above this many times the target.
 constexpr double kWorthABound = 1.5;
-/// Products with A that a bound takes.
+/// Number of products with A for a bound.
 constexpr double kCertificateProducts = 40;
-/// A first result under a time limit takes the bytes of so many columns of doubles.
+/// A first result under a time limit takes the bytes of this many columns of doubles.
 constexpr double kFirstColumns = 8;
-/// How often a tolerance is aimed at anew, where a certified bound decides, and at which part of
-/// it.
+/// Largest number of fits for a tolerance if a certified bound decides. The next fit aims at kAimAt
+/// of the tolerance.
 constexpr int kMaxSearches = 4;
-/// Bounds that may be drawn to decide.
+/// Largest number of bounds drawn to decide.
 constexpr int kMaxDecidingBounds = 12;
 constexpr double kAimAt = 0.96;
-/// A fit that iterates is given up when it is this many times above the best after so many steps.
+/// An iterative fit is stopped if after `steps` steps its error is above `hopeless` times the best.
 struct Milestone {
   Index steps;
   double hopeless;
 };
 constexpr std::array kMilestones{Milestone{500, 2}, Milestone{1500, 1.1}};
-/// A bound for so many bytes holds for a few more.
+/// A bound is used for up to this many times the bytes for which it holds.
 constexpr double kNearlyAsMany = 1.01;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -97,17 +97,17 @@ double Trials::seconds_for_fit(const BestCandidate& candidate) const {
   return left - std::max(kMeasuringReserve * measuring_seconds_, share * left);
 }
 
-/// Runs the method for the budget, or for the relative Frobenius error `aim`. A fit that iterates
-/// and stays hopelessly above the best is stopped.
+/// Runs the method for the budget, or for the relative Frobenius error `aim`. An iterative fit that
+/// stays hopelessly above the best is stopped.
 RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_up_after) const {
   NamedOptions options = candidate.options;
   const Method& method = find_method(candidate.method);
-  RunControl own = control_;
-  own.max_seconds = seconds_for_fit(candidate);
-  own.restart_clock();
-  own.checkpoint = nullptr;
-  own.resume = nullptr;
-  own.target_error = aim;
+  RunControl trial_control = control_;
+  trial_control.max_seconds = seconds_for_fit(candidate);
+  trial_control.restart_clock();
+  trial_control.checkpoint = nullptr;
+  trial_control.resume = nullptr;
+  trial_control.target_error = aim;
   const bool keeps_both = method.has_option("frobenius_tolerance");
   if (wanted_.budget.is_set() && method.has_option("budget") && (aim == 0 || keeps_both)) {
     StorageBudget budget = wanted_.budget;
@@ -118,13 +118,13 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_u
     double bytes = kInfinite;
     if (comes_first()) {
       bytes = first_bytes();
-      own.target_error = 0;
+      trial_control.target_error = 0;
     } else if (aim > 0 && best_) {
-      // How many landmarks an error takes is found only by taking them, and may be as many as
-      // there are rows: in as many bytes as the best has, then, which it has to beat.
+      // The number of landmarks for an error is found only by taking them, and may be as large as
+      // the number of rows. The budget is therefore that of the best, which the fit has to beat.
       if (best_->reaches || best_->likely)
         bytes = share_bytes(best_->result.approximation.storage());
-      own.target_error = 0;
+      trial_control.target_error = 0;
     }
     if (std::isfinite(bytes)) {
       const StorageBudget budget{StorageBudget::Unit::kBytes, bytes, candidate.precision};
@@ -132,8 +132,8 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_u
     }
   }
   std::atomic<bool> stop{false};
-  own.stop = &stop;
-  own.progress = [&](const Progress& now) {
+  trial_control.stop = &stop;
+  trial_control.progress = [&](const Progress& now) {
     if (control_.progress) control_.progress(now);
     if (control_.interrupted()) stop = true;
     for (const Milestone& milestone : kMilestones) {
@@ -144,9 +144,9 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_u
       }
     }
   };
-  // Methods that do not tell of their progress ask the caller's own flag.
-  if (method.name != "chord") own.stop = control_.stop;
-  return run(method, A_, options, candidate.precision, own);
+  // Methods that do not report progress poll the caller's own flag.
+  if (method.name != "chord") trial_control.stop = control_.stop;
+  return run(method, A_, options, candidate.precision, trial_control);
 }
 
 bool Trials::comes_first() const { return !best_ && std::isfinite(control_.max_seconds); }
@@ -174,22 +174,22 @@ bool Trials::needs_certificate(const Measurement& measurement) const {
          (wanted_.target_error > 0 && !measurement.error_is_exact);
 }
 
-/// Draws a bound of its own, with the confidence that is left for each one.
+/// Draws a bound for this trial, with the share of the confidence for a single bound.
 void Trials::certify_trial(BestCandidate& candidate, Trial& trial) {
   CertificateOptions options;
   options.norm = wanted_.norm;
   options.confidence = 1 - (1 - wanted_.confidence) / kMaxDecidingBounds;
   options.seed = wanted_.seed + static_cast<std::uint64_t>(++bounds_drawn_);
-  RunControl own;
-  if (!control_.interrupted()) own.stop = control_.stop;
-  trial.deciding = certify(A_, trial.result.approximation, options, own);
+  RunControl trial_control;
+  if (!control_.interrupted()) trial_control.stop = control_.stop;
+  trial.deciding = certify(A_, trial.result.approximation, options, trial_control);
   passes_ += trial.deciding->passes;
   if (wanted_.norm == CertifiedNorm::kSpectral) {
     if (spectral_norm_ > 0) trial.certified = trial.deciding->spectral->value / spectral_norm_;
   } else if (trial.deciding->relative) {
     trial.certified = *trial.deciding->relative;
   } else if (facts_.frobenius_norm > 0) {
-    // |A|_F is an estimate itself: the lower end of its interval.
+    // |A|_F is an estimate itself; the lower end of its interval is used.
     const double norm = facts_.norm_interval ? facts_.norm_interval->first : facts_.frobenius_norm;
     trial.certified = trial.deciding->frobenius->value / norm;
   }
@@ -202,16 +202,16 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   options.spectral_iterations = 0;
   options.time_products = false;
   options.seed = wanted_.seed;
-  // The best point of a fit that was interrupted is measured all the same.
+  // The best point of an interrupted fit is measured all the same.
   const bool stopped = control_.interrupted();
   options = within_fit(options, stopped ? 0 : result.multiplications);
   options.exact_limit = std::min(options.exact_limit, affordable_multiplications());
   passes_ += result.passes;
-  RunControl own;
-  if (!stopped) own.stop = control_.stop;
+  RunControl trial_control;
+  if (!stopped) trial_control.stop = control_.stop;
   const auto start = std::chrono::steady_clock::now();
   Trial trial{.result = std::move(result)};
-  trial.measurement = measure(A_, trial.result.approximation, facts_, options, own);
+  trial.measurement = measure(A_, trial.result.approximation, facts_, options, trial_control);
   measuring_seconds_ = std::max(measuring_seconds_, seconds_since(start));
   const Measurement& measurement = trial.measurement;
   trial.relative_error =
@@ -231,8 +231,8 @@ Trials::Trial Trials::measured(BestCandidate& candidate, RunResult result) {
   return trial;
 }
 
-/// The Frobenius error that is aimed at first: for the spectral norm, as if the error had many
-/// equal singular values, which bounds then put right.
+/// Frobenius error of the first fit. For the spectral norm it assumes that the error has many equal
+/// singular values; bounds correct it afterwards.
 double Trials::first_aim() const {
   if (wanted_.target_error == 0 || wanted_.norm == CertifiedNorm::kFrobenius)
     return wanted_.target_error;
@@ -241,7 +241,8 @@ double Trials::first_aim() const {
   return std::clamp(sure * std::max(std::sqrt(side) / 6, 1.0), 1e-15, 0.9);
 }
 
-/// With a target that a bound decides: aims lower until it is reached, and higher while that pays.
+/// Fits and measures the candidate. If a bound decides about the target, lowers the aim until it is
+/// reached, and raises it while that pays.
 Trials::Trial Trials::search(BestCandidate& candidate) {
   Index given_up_after = 0;
   double aim = first_aim();
@@ -313,7 +314,7 @@ void Trials::settle(BestCandidate candidate, Trial trial) {
 }
 
 void Trials::note_too_small(const BestCandidate& candidate, const BudgetTooSmall& error) {
-  // An exact store is the least where the matrix takes next to nothing.
+  // An exact store is the smallest result only if the matrix takes next to nothing.
   if (too_small_.empty() && candidate.method != "exact") too_small_ = error.what();
   if (!(error.least_bytes() > 0) || error.least_bytes() >= least_needed_) return;
   least_needed_ = error.least_bytes();

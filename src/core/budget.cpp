@@ -35,7 +35,8 @@ constexpr std::array kSuffixes{
     Suffix{"TiB", StorageBudget::Unit::kBytes, 0x1p40},
 };
 
-/// Behind a budget: how values will be stored, which decides how many fit into bytes.
+/// Suffix of a budget that names the precision of stored values, which decides how many fit into a
+/// number of bytes.
 struct PrecisionSuffix {
   std::string_view text;
   Precision precision;

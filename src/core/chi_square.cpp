@@ -12,9 +12,9 @@ namespace {
 
 constexpr double kDoubleRounding = std::numeric_limits<double>::epsilon();
 
-/// log Gamma(a + 1) - (a log a - a + log(2 pi a) / 2), the correction of Stirling's formula: its
-/// series from a = 10 on, below by Gamma(a + 2) = (a + 1) Gamma(a + 1). The C library's lgamma
-/// differs between systems and may write a global variable.
+/// log Gamma(a + 1) - (a log a - a + log(2 pi a) / 2), the correction of Stirling's formula. Uses
+/// its asymptotic series for a >= 10 and Gamma(a + 2) = (a + 1) Gamma(a + 1) below. The C library's
+/// lgamma differs between systems and may write a global variable.
 double stirling_correction(double a) {
   double correction = 0;
   while (a < 10) {
@@ -25,8 +25,8 @@ double stirling_correction(double a) {
   return correction + (1 - t * (1.0 / 30 - t * (1.0 / 105 - t * (1.0 / 140 - t / 99)))) / (12 * a);
 }
 
-/// log of x^a e^-x / Gamma(a + 1) for x = a e^y. Written so that near x = a, where large terms
-/// cancel, no digits are lost.
+/// log of x^a e^-x / Gamma(a + 1) for x = a e^y, in a form that loses no digits near x = a, where
+/// large terms cancel.
 double log_density(double a, double y) {
   const double excess = std::expm1(y) - y;  // x / a - 1 - log(x / a)
   return -a * excess - 0.5 * std::log(2 * std::numbers::pi * a) - stirling_correction(a);
@@ -45,7 +45,7 @@ double lower_series(double a, double x) {
 }
 
 /// (1 - P(a, x)) Gamma(a + 1) / (x^a e^-x) for x > a + 1, by the continued fraction of Abramowitz
-/// and Stegun 6.5.31, evaluated from its front by the method of Lentz.
+/// and Stegun 6.5.31, evaluated front to back by the method of Lentz.
 double upper_fraction(double a, double x) {
   double b = x + 1 - a;
   double c = 1 / std::numeric_limits<double>::min();
@@ -81,9 +81,9 @@ LogProbability log_probability(double a, double y) {
 }  // namespace
 
 double chi_square_quantile(double degrees, double probability) {
-  // The variable is twice one of the gamma distribution of shape a, X = a e^Y. The density of Y is
-  // log-concave, and with it log P: Newton's method is at the left of the solution from its first
-  // step on, and climbs to it from there.
+  // The variable is twice a gamma variable X = a e^Y of shape a. The density of Y is log-concave,
+  // and so is P: from its first step on, Newton's method is left of the solution and increases
+  // towards it.
   const double a = degrees / 2;
   const double target = std::log(probability);
   double y = 0;

@@ -4,10 +4,10 @@
 
 namespace matapprox {
 
-/// Asks the system to back memory that is about to be filled by large pages, where it knows them: a
-/// page fault for every 4 kB costs a reader as much as the parsing, and a kernel that goes through
-/// a dozen places of a large panel at once waits for addresses more than for numbers. Only advice;
-/// nothing depends on it.
+/// Advises the system to use large pages, where it supports them, for memory that is about to be
+/// filled. A page fault every 4 kB costs a reader as much as the parsing, and a kernel that
+/// accesses a dozen locations of a large panel at once waits longer for address translation than
+/// for data. Results do not depend on this advice.
 void prefer_large_pages(void* memory, std::size_t bytes);
 
 }  // namespace matapprox

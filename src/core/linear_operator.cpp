@@ -12,11 +12,11 @@ namespace {
 
 constexpr Index kPanelColumns = 64;
 
-/// Random vectors on which symmetry is seen. The largest of four products of a row is below 1e-3 of
-/// the row's norm about once in 1e12 rows.
+/// Number of random vectors that test symmetry. The largest of four products of a row is below 1e-3
+/// of the row's norm about once in 1e12 rows.
 constexpr Index kProbes = 4;
 
-/// An m x n block that is about to be filled.
+/// Uninitialized m x n block, on large pages if possible.
 Matrix new_block(Index m, Index n) {
   Matrix Y(m, n);
   prefer_large_pages(Y.data(), static_cast<std::size_t>(Y.size()) * sizeof(double));
@@ -52,8 +52,8 @@ void require_shape(
       Y.space == space, "{}: the block for the result does not lie where the operator does", what);
 }
 
-/// True if no row of |A X - A^T X| is above 1e-12 of the largest product of its row. Each row is
-/// compared with itself: next to a row with an entry of 1e16 the others would be rounding.
+/// True if every entry of |A X - A^T X| is at most 1e-12 of the largest product in its row. Rows
+/// are compared separately: relative to a row with an entry of 1e16, the others would be rounding.
 bool differ_by_rounding(const Matrix& forward, const Matrix& backward) {
   const Vector difference = (forward - backward).cwiseAbs().rowwise().maxCoeff();
   const Vector sizes = forward.cwiseAbs().cwiseMax(backward.cwiseAbs()).rowwise().maxCoeff();
@@ -62,7 +62,7 @@ bool differ_by_rounding(const Matrix& forward, const Matrix& backward) {
 
 }  // namespace
 
-// Y is written to: a Ref by value, as in every function that fills a block.
+// Y is an output: a Ref passed by value, as in every function that fills a block.
 // NOLINTBEGIN(performance-unnecessary-value-param)
 
 Matrix LinearOperator::apply(const ConstBlock& X) const {
@@ -199,7 +199,8 @@ bool is_symmetric(const LinearOperator& A) {
   const Matrix X = random_normal_matrix(0x5eed, RandomStream::kFingerprint, A.cols(), kProbes);
   Matrix forward = A.apply(X);
   Matrix backward = A.apply_transpose(X);
-  // A product beyond the range, or one that lost digits below it, says nothing: X is scaled.
+  // A product that overflowed, or lost digits to underflow, proves nothing. Repeats it with a
+  // scaled X.
   constexpr double kScale = 0x1p100;
   const bool overflows = !forward.allFinite() || !backward.allFinite();
   if (overflows || forward.cwiseAbs().maxCoeff() < 1 / (kScale * kScale * kScale)) {

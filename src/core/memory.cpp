@@ -13,7 +13,7 @@
 namespace matapprox {
 namespace {
 
-/// The number behind "key:" in a /proc file, in bytes (the files count in kB); 0 if not there.
+/// Value of "key:" in a /proc file, converted from kB to bytes; 0 if the key is missing.
 Index proc_value(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -22,15 +22,15 @@ Index proc_value(const char* path, const std::string& key) {
   return 0;
 }
 
-/// A control group's number; the largest Index if there is none or it says "max".
+/// Value in a control group's file; the largest Index if the file is missing or contains "max".
 Index group_value(const char* path) {
   std::ifstream file(path);
   Index value = 0;
   return file >> value ? value : std::numeric_limits<Index>::max();
 }
 
-/// Bytes up to the limit on a resource (setrlimit), of which this process uses what /proc calls
-/// `used`; the largest Index without a limit.
+/// Bytes that the limit on a resource (setrlimit) still allows; the largest Index without a limit.
+/// /proc/self/status lists the bytes in use under the key `used`.
 template <class Resource>
 Index below_limit(Resource resource, const char* used) {
   rlimit limit{};
@@ -41,7 +41,7 @@ Index below_limit(Resource resource, const char* used) {
   return std::max<Index>(1, most - proc_value("/proc/self/status", used));
 }
 
-/// Bytes that the control group leaves; the largest Index if it sets no limit.
+/// Bytes that the control group still allows; the largest Index if it sets no limit.
 Index below_group_limit() {
   const Index limit = group_value("/sys/fs/cgroup/memory.max");
   if (limit == std::numeric_limits<Index>::max()) return limit;

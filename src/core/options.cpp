@@ -51,7 +51,7 @@ bool parse_bool(std::string_view option, std::string_view text) {
   return yes;
 }
 
-/// Insertions, deletions, replacements and swaps of neighbors that lead from a to b.
+/// Minimum number of insertions, deletions, replacements and swaps of neighbors that turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1);
   std::vector<std::size_t> last(b.size() + 1);

@@ -24,7 +24,7 @@ int write_fully(int descriptor, std::uint64_t offset, std::string_view bytes) no
     const ssize_t written =
         pwrite(descriptor, bytes.data(), std::min(bytes.size(), kPieceBytes), at);
     if (written >= 0) {
-      // On its way to the disk while the rest is copied; fsync waits for it.
+      // Starts the transfer to the disk while the rest is copied; fsync waits for it to finish.
       if (written >= kWorthStarting)
         sync_file_range(descriptor, at, written, SYNC_FILE_RANGE_WRITE);
       bytes.remove_prefix(static_cast<std::size_t>(written));

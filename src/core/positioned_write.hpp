@@ -6,11 +6,11 @@
 
 namespace matapprox {
 
-/// Writes all bytes from there on and starts them on their way to the disk; 0, or the errno of what
-/// failed. Calls that a signal interrupts are made again.
+/// Writes all bytes from `offset` on and starts their transfer to the disk. Returns 0, or the errno
+/// of the failed call. Repeats calls that a signal interrupted.
 int write_fully(int descriptor, std::uint64_t offset, std::string_view bytes) noexcept;
 
-/// "out.h5: cannot write: No space left on device"
+/// Throws a FileError such as "out.h5: cannot write: No space left on device".
 [[noreturn]] void throw_cannot_write(const std::string& path, int code);
 
 }  // namespace matapprox

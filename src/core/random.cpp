@@ -33,14 +33,15 @@ constexpr std::array<double, 19> kInverseFactorial = [] {
   return table;
 }();
 
-/// ln u for u in (0, 1): u = m 2^e with m in [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), t = s s,
-/// ln u = e ln 2 + 2 s (1 + t/3 + ... + t^11/23) by Horner. |s| < 0.1716: truncation below 1e-18.
-/// Without branches, so that the compiler makes it SIMD: m and e come from the bits of u.
+/// ln u for u in (0, 1): u = m 2^e with m in [sqrt(1/2), sqrt(2)), s = (m - 1)/(m + 1), t = s s, ln
+/// u = e ln 2 + 2 s (1 + t/3 + ... + t^11/23) by Horner. |s| < 0.1716: truncation below 1e-18. Has
+/// no branches, so that the compiler vectorizes it: m and e come from the bits of u.
 inline double ordered_log(double u) {
   const auto bits = std::bit_cast<std::uint64_t>(u);
   const auto half_to_one =
       std::bit_cast<double>((bits & 0x000fffffffffffffU) | 0x3fe0000000000000U);
-  // The exponent as a double, exactly: 2^52 + e written as bits, less 2^52.
+  // Converts the exponent to double exactly: the bits of 2^52 + the biased exponent, minus 2^52 and
+  // the bias.
   const double exponent =
       std::bit_cast<double>(0x4330000000000000U | (bits >> 52)) - (0x1p52 + 1022.0);
   const bool low = half_to_one < kSqrtHalf;
@@ -58,10 +59,10 @@ struct SineCosine {
   double cosine;
 };
 
-/// sin(2 pi v), cos(2 pi v) for v in (0, 1): q = floor(4 v + 1/2) quarter turns are taken off
+/// sin(2 pi v), cos(2 pi v) for v in (0, 1): q = floor(4 v + 1/2) quarter turns are subtracted
 /// exactly, x = (v - q/4) 2 pi is within +-pi/4, t = -x x; Taylor to x^17 and x^18 by Horner in t.
 inline SineCosine ordered_sine_cosine(double v) {
-  // Not std::lround, which is a call and would keep the compiler from making this SIMD.
+  // std::lround is a function call and would prevent the compiler from vectorizing this.
   const auto quarter = static_cast<int>(4.0 * v + 0.5);  // NOLINT(bugprone-incorrect-roundings)
   const double x = (v - static_cast<double>(quarter) * 0.25) * (2.0 * kPi);
   const double t = -(x * x);
@@ -71,17 +72,19 @@ inline SineCosine ordered_sine_cosine(double v) {
   double cosine = kInverseFactorial[18];
   for (int k = 16; k >= 0; k -= 2)
     cosine = cosine * t + kInverseFactorial[static_cast<std::size_t>(k)];
-  // Turning by quarter turns: q odd swaps the two, q = 2, 3 negates the sine, q = 1, 2 the cosine.
+  // Rotates by q quarter turns: q odd swaps the two, q = 2, 3 negates the sine, q = 1, 2 the
+  // cosine.
   const bool odd = (quarter & 1) != 0;
   const double sine_sign = (quarter & 2) != 0 ? -1.0 : 1.0;
   const double cosine_sign = ((quarter + 1) & 2) != 0 ? -1.0 : 1.0;
   return {(odd ? cosine : sine) * sine_sign, (odd ? sine : cosine) * cosine_sign};
 }
 
-/// Rows that are made together: their intermediate numbers stay in the first-level cache.
+/// Number of rows generated together: their intermediate numbers stay in the first-level cache.
 constexpr Index kBatch = 256;
 
-/// The two normals of counter (first_i + r, half_j) for r = 0 .. count-1, count <= kBatch.
+/// Computes the two normals of each counter (first_i + r, half_j), r = 0 .. count-1, count <=
+/// kBatch.
 void normal_pairs(std::uint64_t seed,
                   RandomStream stream,
                   Index first_i,

@@ -11,7 +11,7 @@
 namespace matapprox {
 namespace {
 
-/// Of which a state that is somewhere else is moved at a time: 2 MB.
+/// Number of values that are moved at a time if the state is stored elsewhere: 2 MB.
 constexpr Index kNumbersAtOnce = Index{1} << 18;
 
 template <class Value>
@@ -31,7 +31,7 @@ const StateBlock& block_named(const ResumeState& state, const std::string& name)
   return *block;
 }
 
-/// function(column, first row, count) for the pieces of columns of so many rows, in order.
+/// Calls function(column, first row, count) for all pieces of columns with `rows` rows, in order.
 template <class Function>
 void for_pieces(Index rows, Index cols, const Function& function) {
   for (Index c = 0; c < cols; ++c) {
@@ -40,7 +40,8 @@ void for_pieces(Index rows, Index cols, const Function& function) {
   }
 }
 
-/// Numbers first .. first + count - 1 of all columns, in the pieces that lie in one of them.
+/// Reads numbers first .. first + count - 1 of all columns. Each call of read_rows stays in one
+/// column.
 void read_columns(const ConstMultiVectorView& columns, Index first, Index count, double* numbers) {
   while (count > 0) {
     const Index c = first / columns.rows;
@@ -101,7 +102,7 @@ Matrix ResumeState::matrix(const std::string& name) const {
 
 void ResumeState::add_columns(const std::string& name, const ConstMultiVectorView& columns) {
   const Index size = columns.rows * columns.cols;
-  if (size == 0 || !columns.space->keeps_results()) {
+  if (size == 0 || !columns.space->is_distributed()) {
     Vector numbers(size);
     if (size > 0) columns.space->read(columns.data, size, numbers.data());
     arrays.emplace_back(name, std::move(numbers));

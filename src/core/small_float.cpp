@@ -26,7 +26,7 @@ std::uint16_t SmallFloat::word(double value) const {
   const double size = std::abs(value);
   if (size == 0) return static_cast<std::uint16_t>(sign);
   const int exponent = std::max(std::ilogb(size), least_exponent());
-  // 2^mantissa_bits and more for normal numbers: the leading 1 counts the exponent up by one.
+  // At least 2^mantissa_bits for normal numbers: the leading 1 increments the exponent field.
   const auto mantissa = static_cast<unsigned>(std::ldexp(size, mantissa_bits - exponent));
   const auto steps = static_cast<unsigned>(exponent - least_exponent());
   return static_cast<std::uint16_t>(sign |

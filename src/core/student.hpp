@@ -4,7 +4,7 @@
 
 namespace matapprox {
 
-/// 97.5 % quantile of Student's t distribution, from 7 degrees of freedom on to 1e-3
+/// 97.5 % quantile of Student's t distribution, accurate to 1e-3 from 7 degrees of freedom on
 /// (Cornish-Fisher expansion, Abramowitz and Stegun 26.7.5).
 inline double student_quantile(Index degrees_of_freedom) {
   const double z = 1.959963984540054;

@@ -18,7 +18,7 @@
 namespace matapprox {
 namespace {
 
-/// CPUs that this process may run on.
+/// Number of CPUs that this process may run on.
 int usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -33,14 +33,14 @@ std::atomic<int>& thread_count() {
 
 thread_local bool inside_parallel_for = false;
 
-/// One parallel_for: the indices are handed out through a counter; the first exception stops the
-/// hand-out. Whoever works on it does so under the stop scope of the thread that made it.
+/// One parallel_for. Threads take indices from a common counter; the first exception stops that.
+/// Each thread runs under the stop scope of the thread that created the job.
 class Job {
  public:
   Job(Index count, const std::function<void(Index)>& body)
       : count_(count), body_(body), scope_(current_stop_scope()) {}
 
-  /// Takes indices until there are none left.
+  /// Processes indices until none are left.
   void work() {
     inside_parallel_for = true;
     const JoinStopScope join(scope_);
@@ -70,13 +70,14 @@ class Job {
   std::exception_ptr failure_;
 };
 
-/// Threads of the thread that calls parallel_for. The caller works itself and never waits for a
-/// helper that has not begun: on a machine that is busy with other things, where a helper may not
-/// run for milliseconds, a loop takes no longer than on one thread. (OpenMP waits for all of its
-/// threads at the end of each loop, and they spin: there a fit was up to ten times slower.)
+/// Helper threads of parallel_for. The caller also works and never waits for a helper that has not
+/// begun. Thus a loop takes no longer than on one thread even on a busy machine, where a helper may
+/// not run for milliseconds. (OpenMP threads wait for each other at the end of each loop, and spin:
+/// there a fit was up to ten times slower.)
 class ThreadPool {
  public:
-  /// Runs the job with up to `wanted` helpers; false if they are at work for another thread.
+  /// Runs the job with up to `wanted` helpers. Returns false if they are busy with another thread's
+  /// job.
   bool run(Job& job, int wanted) {
     const std::unique_lock owner(owner_, std::try_to_lock);
     if (!owner) return false;
@@ -98,7 +99,7 @@ class ThreadPool {
     wake_.notify_all();
   }
 
-  /// The loop gets by with fewer where the system gives no more threads.
+  /// Returns false if the system grants no more threads; the loop then runs on fewer.
   bool start_thread() {
     try {
       std::thread([this, seen = generation_.load()] { help(seen); }).detach();
@@ -108,7 +109,7 @@ class ThreadPool {
     }
   }
 
-  /// From here on nobody joins; waits for those that have.
+  /// Lets no more helpers join, and waits for those that have joined.
   void close() {
     std::unique_lock lock(mutex_);
     job_ = nullptr;
@@ -135,7 +136,8 @@ class ThreadPool {
     }
   }
 
-  /// What is waited for often comes within microseconds; going to sleep and waking up take longer.
+  /// Spins for up to 30 microseconds: waits are often that short, while sleeping and waking take
+  /// longer.
   template <class Condition>
   static void spin_while(const Condition& waiting) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(30);
@@ -143,8 +145,8 @@ class ThreadPool {
     }
   }
 
-  std::mutex owner_;  ///< held by the thread whose job it is
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex owner_;  ///< held by the thread whose job runs
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable wake_;
   std::condition_variable done_;
   int threads_ = 0;
@@ -154,7 +156,8 @@ class ThreadPool {
   std::atomic<int> at_work_{0};
 };
 
-/// Of this process: a fork has none of its parent's threads and begins with new ones.
+/// Returns the pool of this process. A forked child has none of its parent's threads and creates
+/// its own pool.
 ThreadPool& thread_pool() {
   static ThreadPool* all = nullptr;
   static pid_t process = 0;

@@ -6,7 +6,7 @@
 
 namespace matapprox {
 
-/// The columns J of the identity of order n.
+/// Columns J of the identity of order n.
 inline Matrix unit_columns(Index n, std::span<const Index> J) {
   Matrix units = Matrix::Zero(n, static_cast<Index>(J.size()));
   for (std::size_t c = 0; c < J.size(); ++c) units(J[c], static_cast<Index>(c)) = 1.0;

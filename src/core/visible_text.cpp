@@ -12,7 +12,7 @@ unsigned byte_at(std::string_view text, std::size_t at) {
   return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
 }
 
-/// Code point of the legal sequence of that length at `at`.
+/// Code point of the legal sequence of `length` bytes at `at`.
 unsigned code_point(std::string_view text, std::size_t at, std::size_t length) {
   unsigned code = byte_at(text, at);
   if (length > 1) code &= 0x7FU >> length;
@@ -39,7 +39,7 @@ std::string escape_of(unsigned code) {
   }
 }
 
-/// `is_escaped` is asked of each code point.
+/// Escapes illegal bytes, and the code points for which `is_escaped` returns true.
 template <class IsEscaped>
 std::string escaped_text(std::string_view text, const IsEscaped& is_escaped) {
   std::string result;

@@ -8,11 +8,11 @@
 
 namespace matapprox {
 
-/// What one process tells another one of the same program.
+/// A message between processes of the same program.
 using MessageBytes = std::vector<std::byte>;
 
-/// Workers for the blocks of a hierarchical fit, one on each of several processes, this one among
-/// them. What requests and answers mean is known to the method (blocks::BlockWorker) alone.
+/// Workers for the blocks of a hierarchical fit, one on each of several processes including this
+/// one. Only the method (blocks::BlockWorker) interprets the requests and answers.
 class BlockWorkers {
  public:
   virtual ~BlockWorkers() = default;
@@ -22,16 +22,16 @@ class BlockWorkers {
   BlockWorkers& operator=(BlockWorkers&&) = delete;
 
   virtual int count() const = 0;
-  /// Worker p answers requests[p], one for each of them, all at the same time; the answers come in
-  /// the same order. Throws the error of the first worker that fails, as the type that it was,
-  /// after which all of them can be asked again, and Interrupted.
+  /// Sends requests[p] to worker p; all workers run at the same time. Returns the answers in the
+  /// same order. Throws Interrupted, or the error of the first worker that fails, with its original
+  /// type; all workers accept further requests after that.
   virtual std::vector<MessageBytes> ask(const std::vector<MessageBytes>& requests) const = 0;
 
  protected:
   BlockWorkers() = default;
 };
 
-/// An operator that lies on several processes, each of which can have a worker.
+/// An operator that is distributed over several processes, each of which can have a worker.
 class BlockWorkersSource {
  public:
   virtual ~BlockWorkersSource() = default;
@@ -40,7 +40,7 @@ class BlockWorkersSource {
   BlockWorkersSource& operator=(const BlockWorkersSource&) = delete;
   BlockWorkersSource& operator=(BlockWorkersSource&&) = delete;
 
-  /// Made from `setup` on each process; null where this process is the only one.
+  /// Creates workers from `setup` on each process; returns null if this process is the only one.
   virtual std::unique_ptr<const BlockWorkers> block_workers(const MessageBytes& setup) const = 0;
 
  protected:

@@ -14,40 +14,40 @@ namespace matapprox {
 class DeviceChordObjective {
  public:
   virtual ~DeviceChordObjective() = default;
-  /// Where values and gradients lie.
+  /// Memory space of values and gradients.
   virtual const std::shared_ptr<const MemorySpace>& space() const = 0;
-  /// f over the columns J (at most as many as it was made for) and, unless null, its gradient; in
-  /// the layout of ChordFactors, at addresses of space(). The same bits each time. Throws
-  /// NotAvailable if the GPU fails or a process has no memory.
+  /// Returns f over the columns J (at most `max_columns` of them) and, unless null, computes its
+  /// gradient, in the layout of ChordFactors at addresses of space(). The results have the same
+  /// bits each time. Throws NotAvailable if the GPU fails or a process runs out of memory.
   virtual double evaluate(std::span<const Index> J, const double* values, double* gradient) = 0;
 };
 
-/// What the factors are fitted to, matrix / unit, its rows and columns perhaps in another order;
-/// both must outlive the objective.
+/// The matrix that the factors are fitted to, matrix / unit, possibly with rows and columns in
+/// another order. Both the matrix and `columns` must outlive the objective.
 struct ChordTarget {
   const LinearOperator& matrix;
   double unit = 1;
-  /// Fills the row-major N x |J| panel with columns J. May throw what it wants.
+  /// Fills the row-major N x |J| panel with columns J. May throw any exception.
   std::function<void(std::span<const Index> J, double* panel)> columns;
-  bool ordered = false;      ///< `columns` have another order than those of `matrix`
-  bool symmetrized = false;  ///< the factors are P of (P + P^T) / 2, which is fitted
+  bool ordered = false;      ///< `columns` has another order than `matrix`
+  bool symmetrized = false;  ///< the fit is that of (P + P^T) / 2, P the product of the factors
 };
 
-/// On the first GPU. Columns of a kernel matrix in its own order are made there when they are
-/// needed, those of a sparse one from its entries, which lie there. Of another matrix the whole
-/// target is copied there now, if it takes at most half of the GPU's free memory and
-/// `max_columns` is the order; else `target.columns` is asked a panel at a time, from the caller's
-/// thread. Throws NotAvailable if there is no GPU, it is too small, or this build has no CUDA.
+/// Creates the objective on the first GPU. Columns of a kernel matrix in its own order are computed
+/// there when needed; those of a sparse matrix are taken from its entries, which are copied there.
+/// Any other target is copied there as a whole now if it takes at most half of the GPU's free
+/// memory and `max_columns` is the order; else `target.columns` is called for one panel at a time,
+/// in the caller's thread. Throws NotAvailable if there is no GPU, it is too small, or this build
+/// has no CUDA.
 std::unique_ptr<DeviceChordObjective> make_device_chord_objective(const ChordPattern& pattern,
                                                                   Index max_columns,
                                                                   const ChordTarget& target);
 
-/// Makes the objective of a fit that is to be on a GPU.
+/// Creates the objective of a fit on a GPU.
 using ChordObjectiveMaker = std::function<std::unique_ptr<DeviceChordObjective>(
     const ChordPattern& pattern, Index max_columns, const ChordTarget& target)>;
 
-/// An operator whose numbers lie elsewhere, by several processes, and that makes the objective of a
-/// fit to it there.
+/// An operator distributed over several processes that creates the objective of a fit to it there.
 class ChordObjectiveSource {
  public:
   virtual ~ChordObjectiveSource() = default;
@@ -56,11 +56,11 @@ class ChordObjectiveSource {
   ChordObjectiveSource& operator=(const ChordObjectiveSource&) = delete;
   ChordObjectiveSource& operator=(ChordObjectiveSource&&) = delete;
 
-  /// Null where the fit is better on this process alone. `target` is of this operator.
+  /// Returns null if the fit is faster on this process alone. `target`: for this operator.
   virtual std::unique_ptr<DeviceChordObjective> chord_objective(
       const ChordPattern& pattern, Index max_columns, const ChordTarget& target) const = 0;
-  /// The chain of these values, which lie where those of such an objective do and stay there.
-  /// Throws NotAvailable if a process has no memory.
+  /// Returns the chain with these values, which stay in the memory space of such an objective.
+  /// Throws NotAvailable if a process runs out of memory.
   virtual PlacedChord placed_chord(const ChordPattern& pattern,
                                    std::shared_ptr<const MultiVector> values) const = 0;
 

@@ -3,7 +3,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/device/placement.hpp"
 
-// Built in place of device/cuda where CUDA is left out.
+// Built in place of device/cuda if CUDA is disabled.
 namespace matapprox {
 
 std::string why_no_gpu() {

@@ -8,7 +8,7 @@
 namespace matapprox {
 namespace {
 
-/// Compressed columns are the compressed rows of the transpose.
+/// Returns the compressed columns of A: the compressed rows of its transpose.
 cuda::HostSparse compressed_columns(const cuda::HostSparsePair& A) {
   return A.transposed.row_starts == nullptr ? A.matrix : A.transposed;
 }

@@ -7,11 +7,11 @@
 
 namespace matapprox {
 
-/// A target as the GPU takes it. Refers to the matrix's numbers.
+/// A target in the form that the GPU uses. Refers to the matrix's numbers.
 struct GpuChordTarget {
   GpuFactors factors;
   cuda::ChordSource source;
-  /// Counts the columns that the GPU makes itself; null if it makes none or nobody counts.
+  /// Counts the columns that the GPU computes itself; null if none or if not counted.
   const CountedOperator* counter = nullptr;
 };
 GpuChordTarget gpu_chord_target(const ChordTarget& target);

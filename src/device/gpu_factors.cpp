@@ -17,13 +17,13 @@ namespace matapprox {
 namespace {
 
 constexpr Index kDoubleBytes = 8;
-/// What an exponential or a root with one counts for, in flops.
+/// Estimated flops of an exponential, or of a root with an exponential.
 constexpr double kFlopsOfAKernelFunction = 30;
-/// Blocks on the GPU: one that goes in, one that comes out, and each a second time on the way.
+/// Number of blocks on the GPU: input and output, and a copy of each in another layout.
 constexpr Index kBlocksOfAProduct = 4;
-/// This share of a GPU's free memory is not planned with: what a library or a driver takes.
+/// Reciprocal of the share of a GPU's free memory that is left for libraries and the driver.
 constexpr Index kShareLeft = 16;
-/// What goes through the GPU at a time: enough for the bus, little beside a GPU's memory.
+/// Largest number of values streamed at a time: enough for the bus, little of a GPU's memory.
 constexpr Index kMaxPieceNumbers = Index{1} << 23;
 
 cuda::HostDense host_dense(const Matrix& A) { return {A.rows(), A.cols(), A.data()}; }
@@ -32,7 +32,7 @@ cuda::HostSparse host_sparse(const SparseMatrix& A) {
   return {A.rows(), A.cols(), A.outerIndexPtr(), A.innerIndexPtr(), A.valuePtr()};
 }
 
-/// The matrix and, unless it is symmetric, its transpose, which `factors` then keeps.
+/// Returns the matrix and, unless it is symmetric, its transpose, which `factors` then owns.
 cuda::HostSparsePair host_sparse_pair(const SparseMatrix& A, bool symmetric, GpuFactors& factors) {
   const SparseMatrix* compressed = &A;
   if (!A.isCompressed()) {
@@ -68,10 +68,10 @@ cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& factors) {
   throw NotAvailable("a factor on several processes cannot be on a GPU");
 }
 
-/// One factor's value; a random projection becomes the dense matrix that its seed stands for.
+/// Converts one factor; a random projection becomes the dense matrix that its seed generates.
 struct HostFactorMaker {
   GpuFactors& factors;
-  Index piece_numbers;  ///< of a Chord factor
+  Index piece_numbers;  ///< piece size of a Chord factor
   cuda::HostFactor operator()(const Matrix& F) const { return host_dense(F); }
   cuda::HostFactor operator()(const SparseMatrix& F) const {
     return host_sparse_pair(F, false, factors);
@@ -114,7 +114,7 @@ Index value_gpu_bytes(const FactorValue& value) {
   return value_storage(value, Precision::kDouble).bytes;
 }
 
-/// Where the numbers of a product's factors lie.
+/// The placement of the numbers of a product's factors.
 struct ProductPlan {
   std::map<const FactorValue*, Index> pieces;  ///< HostChord::piece_numbers of each value
   Index gpu_bytes = 0;
@@ -122,14 +122,14 @@ struct ProductPlan {
   Index longest = 1;
 };
 
-/// Values are brought into the GPU's layout one factor of the chain after the other.
+/// Returns the largest size of a factor: values are converted to the GPU's layout factor by factor.
 Index most_bytes_of_a_factor(const ChordPattern& pattern) {
   std::size_t links = 0;
   for (const auto& offsets : pattern.offsets) links = std::max(links, offsets.size());
   return pattern.order * static_cast<Index>(links) * kDoubleBytes;
 }
 
-/// Everything but Chord factors has to be on the GPU; those are as long as there is room.
+/// Places all other factors on the GPU, and Chord factors as long as there is room.
 ProductPlan plan_product(const FactorProduct& A, Index gpu_free_bytes) {
   ProductPlan plan;
   std::vector<const FactorValue*> chains;
@@ -158,8 +158,8 @@ ProductPlan plan_product(const FactorProduct& A, Index gpu_free_bytes) {
   return plan;
 }
 
-/// How often a product sends streamed factors to the GPU: once for each piece of a block for which
-/// there is room. GpuOperator takes four fifths of the free memory.
+/// Returns the number of times a product sends streamed factors to the GPU: once for each piece of
+/// a block that fits. GpuOperator uses four fifths of the free memory.
 Index passes_of_a_block(const ProductPlan& plan, Index columns, Index gpu_free_bytes) {
   const Index column = kBlocksOfAProduct * kDoubleBytes * plan.longest;
   const Index room = (gpu_free_bytes - plan.gpu_bytes) / 5 * 4;

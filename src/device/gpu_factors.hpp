@@ -11,11 +11,11 @@
 
 namespace matapprox {
 
-/// What an operator consists of, as the GPU takes it. Refers to the operator's numbers.
+/// The factors of an operator in the form that the GPU uses. Refers to the operator's numbers.
 struct GpuFactors {
   std::vector<cuda::DeviceFactor> factors;
   bool symmetrized = false;
-  // Numbers that the operator does not hold in the form that the GPU wants.
+  // Numbers that the operator does not store in the form that the GPU needs.
   std::list<Matrix> own_dense;
   std::list<SparseMatrix> own_sparse;
 };
@@ -23,24 +23,25 @@ struct GpuFactors {
 /// Free memory of a GPU that has room for everything.
 inline constexpr Index kAnyBytes = std::numeric_limits<Index>::max();
 
-/// No factors if the operator is of a kind that cannot be placed. Chord factors that a GPU with
-/// so much free memory has no room for, with a column of a block beside them, stay on the host.
+/// Returns the factors; none if the operator is of a kind that cannot be placed. A Chord factor
+/// stays on the host if a GPU with this much free memory has no room for it and for one column of a
+/// block.
 GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes = kAnyBytes);
 
-/// What a product takes and what lies on the GPU, without making anything.
+/// Cost of a product and memory of an operator on a GPU, estimated without allocating anything.
 struct GpuWork {
-  double flops = 0;      ///< of a block of `columns` columns
-  double read = 0;       ///< bytes that such a product reads of the matrix
-  Index gpu_bytes = 0;   ///< of the matrix on the GPU
-  Index host_bytes = 0;  ///< of Chord factors that stay on the host
+  double flops = 0;      ///< flops of a product with `columns` columns
+  double read = 0;       ///< bytes of the matrix that such a product reads
+  Index gpu_bytes = 0;   ///< bytes of the matrix on the GPU
+  Index host_bytes = 0;  ///< bytes of Chord factors that stay on the host
   double streamed = 0;   ///< bytes of those that such a product sends to the GPU
-  Index longest = 0;     ///< largest number of rows that a block has on the way
+  Index longest = 0;     ///< largest number of rows of an intermediate block
 };
 
-/// For A that is_placeable, on a GPU as for gpu_factors.
+/// Returns the cost for an A that is_placeable, on a GPU as in gpu_factors.
 GpuWork gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes = kAnyBytes);
 
-/// What a user has to know of host_bytes, in one sentence; empty if there are none.
+/// Returns a note for the user about host_bytes, one sentence; empty if host_bytes is 0.
 std::string streaming_note(Index host_bytes);
 
 }  // namespace matapprox

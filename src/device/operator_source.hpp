@@ -5,8 +5,8 @@
 
 namespace matapprox {
 
-/// A as a ChordObjectiveSource or BlockWorkersSource, also where its columns are counted; null if
-/// it is none.
+/// Returns A, possibly wrapped in a CountedOperator, as a ChordObjectiveSource or
+/// BlockWorkersSource; null if it is none.
 template <class Source>
 const Source* source_of(const LinearOperator& A) {
   const auto* counter = dynamic_cast<const CountedOperator*>(&A);

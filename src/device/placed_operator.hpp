@@ -8,9 +8,9 @@
 
 namespace matapprox {
 
-/// An operator whose products are computed on the GPU: what such a one knows from the operator that
-/// it was made from, its source. Columns and rows of matrices that are stored are gathered on the
-/// host; a kernel matrix makes them on the GPU.
+/// An operator whose products are computed on the GPU. It takes its properties from the operator
+/// that it was made from, its source. Columns and rows of stored matrices are gathered on the host;
+/// those of a kernel matrix are computed on the GPU.
 class PlacedOperator : public LinearOperator {
  public:
   const LinearOperator& underlying() const override { return source_->underlying(); }
@@ -21,9 +21,9 @@ class PlacedOperator : public LinearOperator {
   KnownFacts known_facts() const override { return source_->known_facts(); }
   std::string description() const override;
 
-  /// Of a kernel matrix, with room for `max_columns`; null for any other. `counter`, unless null,
-  /// counts the columns that are made. This operator must outlive it. Throws NotAvailable if the
-  /// GPU has no room.
+  /// Creates a factorization of a kernel matrix, with memory for `max_columns` columns; returns
+  /// null for other matrices. `counter`, unless null, counts the columns that are computed. This
+  /// operator must outlive it. Throws NotAvailable if the GPU has no room.
   virtual std::unique_ptr<PartialCholesky> cholesky(Index max_columns,
                                                     const CountedOperator* counter) const = 0;
 
@@ -33,7 +33,7 @@ class PlacedOperator : public LinearOperator {
   bool is_kernel() const;
 
  private:
-  /// Y = A(:, J) of a kernel matrix, made on the GPU.
+  /// Computes Y = A(:, J) of a kernel matrix on the GPU.
   virtual void kernel_columns(std::span<const Index> J, Block Y) const = 0;
   void do_columns_at(std::span<const Index> J, Block Y) const final;
   void do_rows_at(std::span<const Index> I, Block Y) const final;
@@ -41,8 +41,8 @@ class PlacedOperator : public LinearOperator {
   std::shared_ptr<const LinearOperator> source_;
 };
 
-/// Puts A, which is_placeable, on the GPU; Chord factors as gpu_factors says. Throws NotAvailable
-/// if there is none or no room.
+/// Places A, which must satisfy is_placeable, on the GPU; Chord factors as described for
+/// gpu_factors. Throws NotAvailable if there is no GPU or no room.
 std::shared_ptr<const LinearOperator> make_placed(std::shared_ptr<const LinearOperator> A,
                                                   Index gpu_free_bytes);
 

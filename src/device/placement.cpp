@@ -19,8 +19,8 @@ namespace matapprox {
 namespace {
 
 constexpr double kBytesOfADouble = 8;
-/// Of the GPU: one that goes in, one that comes out, and each a second time on the way.
-constexpr double kBlocksOnTheWay = 4;
+/// Number of blocks on the GPU: input and output, and a copy of each in another layout.
+constexpr double kBlocksPerProduct = 4;
 
 double product_seconds(const GpuWork& work, const ComputeRates& rates) {
   return std::max(work.flops / rates.flops, work.read / rates.bandwidth) + rates.start;
@@ -77,7 +77,7 @@ Placement by_estimate(std::shared_ptr<const LinearOperator> A, const Workload& w
                           estimate->fits ? "the GPU is not faster"
                                          : "the matrix does not fit on the GPU");
   } catch (const NotAvailable& error) {
-    // The GPU is broken, or others have filled it: that matters to who asked for it alone.
+    // The GPU is broken or full: an error only for a caller that requested it.
     result = on_cpu(std::move(A), error.what());
   }
   result.estimate = estimate;
@@ -91,7 +91,7 @@ void set_spread_over_processes(SpreadOverProcesses spread) {
 }
 
 ComputeRates cpu_rates() {
-  // A thread of a recent CPU in products of blocks; memory is shared by all threads.
+  // One thread of a recent CPU in products with blocks; all threads share the memory bandwidth.
   constexpr double kThreadFlops = 2e10;
   constexpr double kThreadBandwidth = 1e10;
   constexpr double kMaxBandwidth = 2e11;
@@ -100,9 +100,9 @@ ComputeRates cpu_rates() {
 }
 
 ComputeRates gpu_rates(const GpuInfo& gpu, double copy_bandwidth) {
-  // GPUs for computing (P100, V100, A100, H100, B200) have up to 64 double-precision units in each
-  // multiprocessor, others two, later ones with minor 0 (11.0, 12.0) among them. Half of what they
-  // could do is counted, and half of a PCIe 4 bus.
+  // GPUs for computing (P100, V100, A100, H100, B200) have up to 64 double-precision units per
+  // multiprocessor; others have two, including later ones with minor 0 (11.0, 12.0). Half of the
+  // peak rate is assumed, and half of a PCIe 4 bus.
   constexpr std::array kMajorsForComputing{6, 7, 8, 9, 10};
   const bool for_computing =
       gpu.capability_minor == 0 &&
@@ -139,8 +139,9 @@ PlacementEstimate estimate_placement(const LinearOperator& A,
   estimate.gpu_bytes = work.gpu_bytes;
   estimate.host_bytes = work.host_bytes;
   estimate.place_seconds = static_cast<double>(work.gpu_bytes) / gpu.transfer;
-  // Blocks go in pieces where there is little room: one column has to fit.
-  const double column_bytes = kBlocksOnTheWay * kBytesOfADouble * static_cast<double>(work.longest);
+  // Blocks are processed in pieces if there is little room: one column has to fit.
+  const double column_bytes =
+      kBlocksPerProduct * kBytesOfADouble * static_cast<double>(work.longest);
   estimate.fits =
       static_cast<double>(work.gpu_bytes) + column_bytes < static_cast<double>(gpu_free_bytes);
   return estimate;

@@ -7,13 +7,12 @@
 
 namespace matapprox {
 
-/// Deals an operator to the processes that a program runs on; null if it is of a kind that stays on
-/// the first.
+/// Distributes an operator over a program's processes; returns null if its kind stays on the first.
 using SpreadOverProcesses = std::function<std::shared_ptr<const LinearOperator>(
     const std::shared_ptr<const LinearOperator>& A)>;
 
-/// What place() asks from here on for operators that are to be on the CPU; null, as at the start:
-/// the program runs on one process. Not while another thread places something.
+/// Sets the function that place() calls for operators on the CPU; null, the default, if the program
+/// runs on one process. Must not be called while another thread places an operator.
 void set_spread_over_processes(SpreadOverProcesses spread);
 
 }  // namespace matapprox

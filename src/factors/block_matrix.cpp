@@ -14,17 +14,18 @@
 namespace matapprox {
 namespace {
 
-/// What the kernels may read behind the last value.
+/// Number of bytes that the kernels may read past the last value.
 constexpr std::size_t kReadBehind = 16;
 constexpr Index kMaxParts = 32;
-/// Columns of X at a time, at most.
+/// Largest number of columns of X at a time.
 constexpr Index kMaxColumns = 64;
 constexpr Index kSumsPerLine = 8;
 
 using Sums = Eigen::Map<Matrix, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// So many columns that the sums of all parts, `numbers` for each, take at most 256 MB: the system
-/// clears them for every product, which costs more than unpacking again for the next columns.
+/// Number of columns at which the sums of all parts, `numbers` per column, take at most 256 MB: the
+/// system clears them for every product, which costs more than unpacking again for the next
+/// columns.
 Index columns_at_a_time(Index numbers) {
   constexpr Index kMaxNumbers = Index{1} << 25;
   constexpr Index kMultiple = 4;
@@ -32,7 +33,7 @@ Index columns_at_a_time(Index numbers) {
   return std::clamp(fitting / kMultiple * kMultiple, kMultiple, kMaxColumns);
 }
 
-/// Bytes of an integer up to `largest` in the narrowest type that a file has for it.
+/// Bytes of the narrowest integer type of a file that can represent `largest`.
 Index narrow_bytes(Index largest) {
   if (largest < 1 << 8) return 1;
   if (largest < 1 << 16) return 2;
@@ -43,8 +44,8 @@ bool overlaps(Index first, Index count, Index other_first, Index other_count) {
   return first < other_first + other_count && other_first < first + count;
 }
 
-/// Throws if two of the leaves share an entry: a sweep over rows, with the leaves that cross the
-/// present row in the order of their columns.
+/// Throws if two of the leaves share an entry. Sweeps over the rows, with the leaves that cross the
+/// current row ordered by columns.
 void require_disjoint(std::span<const BlockLeaf> leaves) {
   std::vector<const BlockLeaf*> order;
   for (const BlockLeaf& leaf : leaves) order.push_back(&leaf);
@@ -52,7 +53,7 @@ void require_disjoint(std::span<const BlockLeaf> leaves) {
     return a->row < b->row;
   });
   std::map<Index, const BlockLeaf*> crossing;
-  std::multimap<Index, Index> ends;  // row behind a leaf, and its column
+  std::multimap<Index, Index> ends;  // first row after a leaf, and the leaf's column
   for (const BlockLeaf* leaf : order) {
     while (!ends.empty() && ends.begin()->first <= leaf->row) {
       crossing.erase(ends.begin()->second);
@@ -143,7 +144,7 @@ void BlockMatrix::check_leaves() const {
   require(first == leaves.size(), "blocks: the layers have fewer leaves than there are");
 }
 
-/// Also checks that the arrays have the sizes that the leaves ask for.
+/// Also checks that the arrays have the sizes that the leaves require.
 void BlockMatrix::find_begins() {
   LeafBegin next;
   const auto& c = content_;
@@ -214,8 +215,9 @@ double BlockMatrix::multiplications() const {
   return sum;
 }
 
-/// Parts of about the same work, each with a result of its own; so many that adding these takes
-/// less than an eighth of the whole. Their number does not depend on that of the threads.
+/// Divides the leaves into parts of about equal work, each with its own result. Adding the results
+/// takes less than an eighth of the work. The number of parts does not depend on the number of
+/// threads.
 void BlockMatrix::divide_work() {
   const double work = multiplications();
   const double of_result = 16.0 * static_cast<double>(std::max(rows(), cols()));
@@ -274,7 +276,7 @@ Storage BlockMatrix::storage() const {
 void BlockMatrix::multiply(bool transposed, const ConstBlock& X, Block Y) const {
   const bool flipped = transposed && !content_.symmetric;
   const auto parts = std::ssize(parts_) - 1;
-  // Sums of a part begin at a cache line, and only what the part adds to is touched.
+  // The sums of a part begin at a cache line, and only the rows that the part adds to are touched.
   const Index stride = (Y.rows() + kSumsPerLine - 1) / kSumsPerLine * kSumsPerLine;
   const Index width = std::min(columns_at_a_time(parts * stride), X.cols());
   thread_local kernels::Scratch<double> scratch;
@@ -287,8 +289,8 @@ void BlockMatrix::multiply(bool transposed, const ConstBlock& X, Block Y) const 
   }
 }
 
-/// Y += A X, or A^T X if `flipped`: each part into columns of its own, `stride` numbers each from
-/// `memory` on, which are added in turn.
+/// Y += A X, or A^T X if `flipped`. Each part sums into its own columns of `memory`, `stride`
+/// numbers each, and these sums are added in order.
 void BlockMatrix::add_parts(
     bool flipped, const ConstBlock& X, double* memory, Index stride, Block Y) const {
   const std::vector<RowRanges>& written = flipped ? written_transposed_ : written_;
@@ -326,7 +328,7 @@ void BlockMatrix::add_parts(
   }
 }
 
-/// Columns J of the matrix or its transpose, so many at a time, all threads.
+/// Columns J of the matrix or its transpose, kMaxColumns at a time, with all threads.
 Matrix BlockMatrix::multiply_units(bool transposed, std::span<const Index> J) const {
   const bool flipped = transposed && !content_.symmetric;
   const auto count = static_cast<Index>(J.size());
@@ -340,7 +342,7 @@ Matrix BlockMatrix::multiply_units(bool transposed, std::span<const Index> J) co
   return Y;
 }
 
-/// Only leaves that have some of the columns are read.
+/// Reads only leaves that contain some of the columns.
 void BlockMatrix::add_units(bool flipped, std::span<const Index> J, Block Y) const {
   for (std::size_t l = 0; l < begins_.size(); ++l) {
     const BlockLeaf& leaf = content_.leaves[l];

@@ -11,7 +11,7 @@ namespace {
 /// Logarithms of prices are bisected until they agree to this, which takes 37 steps.
 constexpr double kSamePrice = 1e-9;
 constexpr int kMaxSteps = 64;
-/// Below this part of the largest square everything is stored in doubles.
+/// Lowest price, relative to the highest one: everything is stored in doubles.
 constexpr double kLowestPrice = 1e-40;
 
 }  // namespace
@@ -27,7 +27,7 @@ ComponentBits::ComponentBits(Index rows,
     const auto threshold_above = [&](const Width& below) {
       return (width.bytes - below.bytes) / (below.noise - width.noise);
     };
-    // What lies above the line between its neighbors is never the best.
+    // A width above the line between its neighbors is never the best.
     while (!widths_.empty() && threshold_above(widths_.back()) <= widths_.back().threshold) {
       widths_.pop_back();
     }
@@ -57,9 +57,9 @@ ComponentBits::Choice ComponentBits::at_price(const Vector& squares, double pric
 }
 
 /// Bisects the logarithm of the price between one at which nothing is stored and one at which
-/// everything is, in a number of steps that does not depend on the values. `fits` is true of all
-/// prices from some price on, or up to some price where `dearest` is set: the choice at the price
-/// next to that one, on the side where it is true.
+/// everything is, in a number of steps that does not depend on the values. `fits` is true for all
+/// prices from some price on, or, if `dearest` is set, up to some price. Returns the choice at the
+/// price nearest to that edge for which `fits` is true.
 template <class Fits>
 ComponentBits::Choice ComponentBits::at_edge(const Vector& squares,
                                              bool dearest,

@@ -63,8 +63,8 @@ Matrix chain_rows(const std::vector<Factor>& factors, std::span<const Index> I) 
   return X;
 }
 
-/// F_1 ... F_p X, or F_p^T ... F_1^T X, for an X where placed factors lie, into Y there. What comes
-/// between two placed matrices is small, and on the host.
+/// Y = F_1 ... F_p X, or F_p^T ... F_1^T X, with X and Y in the memory space of the placed factors.
+/// Blocks between two placed matrices are small, and on the host.
 void chain_apply_in_place(const std::vector<Factor>& factors,
                           bool transposed,
                           const ConstMultiVectorView& X,
@@ -102,7 +102,7 @@ void chain_apply_in_place(const std::vector<Factor>& factors,
   Y.space->write(small.data(), small.size(), Y.data);
 }
 
-/// Where blocks lie that a placed factor multiplies; null for one of the host.
+/// Memory space of the blocks that a placed factor multiplies; null for a factor on the host.
 const std::shared_ptr<const MemorySpace>* space_of(const Factor& factor) {
   if (const auto* F = std::get_if<PlacedMatrix>(factor.value.get())) return &F->space();
   if (const auto* W = std::get_if<PlacedChord>(factor.value.get())) return &W->space();
@@ -204,7 +204,7 @@ Cost FactorProduct::cost() const {
   return {stored.numbers, stored.bytes, apply, column, diagonal};
 }
 
-/// With dense factors at both ends, diag(L M R) = the row sums of (L M) o R^T, in panels of rows.
+/// For dense factors at both ends, diag(L M R) is the row sums of (L M) o R^T, in panels of rows.
 Vector FactorProduct::diagonal() const {
   if (cost().multiplications_for_diagonal < 0) return LinearOperator::diagonal();
   const std::vector<Factor> inner(factors_.begin() + 1, factors_.end() - 1);
@@ -276,7 +276,7 @@ void FactorProduct::do_apply_in_place(bool transposed,
 
 namespace {
 
-/// Of a placed one.
+/// Copies a placed value to the host.
 FactorValue host_value(const FactorValue& value) {
   if (const auto* W = std::get_if<PlacedChord>(&value)) return W->to_host();
   return to_host(std::get<PlacedMatrix>(value).numbers());
@@ -309,7 +309,7 @@ std::string_view storage_precision(const FactorProduct& product) {
 
 namespace {
 
-/// The largest number of a precision, the smallest normal one, and what rounding moves by.
+/// Largest number of a precision, smallest normal one, and machine epsilon.
 struct NumberRange {
   double largest = 0;
   double least_normal = 0;
@@ -327,11 +327,10 @@ NumberRange range_of(Precision precision) {
   return {format.largest(), format.least_normal(), std::ldexp(1.0, -format.mantissa_bits)};
 }
 
-/// Throws NumericalError if the precision cannot hold the factor: where a value becomes infinite,
-/// and where so much of it is below its smallest number that the factor loses more than rounding
-/// takes. Single entries that vanish beside large ones are nothing lost. Scaling would not do in
-/// place of this: the scale of a product of 1e-300 fits into no float, factors share values, and a
-/// random projection has no values to scale.
+/// Throws NumericalError if the precision cannot represent the factor: if a value becomes infinite,
+/// or if so much of the factor underflows that it loses more than by rounding. Single entries that
+/// vanish beside large ones do not matter. Scaling is no alternative: the scale of a product of
+/// 1e-300 fits into no float, factors share values, and a random projection has no values to scale.
 void require_in_range(const Factor& factor, const FactorValue& rounded, Precision precision) {
   const NumberRange range = range_of(precision);
   const std::string_view name = enum_name(precision);

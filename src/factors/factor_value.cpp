@@ -20,7 +20,7 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
-/// Of an index below `count`.
+/// Bytes of an index below `count`.
 Index index_bytes(Index count) { return count > std::numeric_limits<std::int32_t>::max() ? 8 : 4; }
 
 Matrix sparse_product(const SparseMatrix& A, const ConstBlock& X) {
@@ -29,7 +29,7 @@ Matrix sparse_product(const SparseMatrix& A, const ConstBlock& X) {
   return Y;
 }
 
-/// A^T X by scattering rows, one column of X at a time: no transposed copy is kept.
+/// A^T X by scattering rows, one column of X at a time: no transposed copy is stored.
 Matrix sparse_transpose_product(const SparseMatrix& A, const ConstBlock& X) {
   Matrix Y = Matrix::Zero(A.cols(), X.cols());
   parallel_for(X.cols(), [&](Index c) {
@@ -71,7 +71,7 @@ Matrix dense_columns(const Matrix& F, bool transposed, std::span<const Index> J)
   return columns;
 }
 
-/// R(:, J): consecutive columns are made together.
+/// R(:, J); consecutive columns are generated together.
 Matrix projection_columns(const RandomProjection& R, std::span<const Index> J) {
   Matrix columns(R.rows(), static_cast<Index>(J.size()));
   for (std::size_t c = 0; c < J.size();) {

@@ -14,9 +14,9 @@ namespace {
 
 using kernels::simd::PackedRun;
 
-/// Columns of X from which on pieces of leaves are unpacked once for all of them.
+/// Number of columns of X from which on pieces of leaves are unpacked once for all of them.
 constexpr Index kUnpackLeafFrom = 4;
-/// Components, and values, that are unpacked at a time.
+/// Number of components, and of values, that are unpacked at a time.
 constexpr Index kUnpackedComponents = 64;
 constexpr Index kUnpackedValues = 8192;
 
@@ -61,7 +61,7 @@ LeafReader::Component LeafReader::next_component(Index k, const std::uint8_t*& p
   return component;
 }
 
-/// Values first .. first + count - 1 of a dense or sparse leaf; `first` is a multiple of 8.
+/// Unpacks values first .. first + count - 1 of a dense or sparse leaf; `first` is a multiple of 8.
 void LeafReader::values(const std::uint8_t* data, Index first, Index count, double* values) const {
   const PackedRun run{data, bits_[0], offset_};
   if (run.bits > 16) return kernels::simd::packed_values(run, first, count, values, unit_);
@@ -136,7 +136,7 @@ Vector LeafReader::component_norms() const {
   return norms;
 }
 
-/// By panels of a multiple of 8 columns, whose first value begins at a byte.
+/// Uses panels of a multiple of 8 columns, so that the first value of each begins at a byte.
 void LeafReader::add_dense(bool transposed, const ConstBlock& X, Block Y) const {
   const Index width = std::max<Index>(1, kUnpackedValues / leaf_.rows / 8) * 8;
   Matrix panel(leaf_.rows, std::min(width, leaf_.columns));
@@ -152,7 +152,7 @@ void LeafReader::add_dense(bool transposed, const ConstBlock& X, Block Y) const 
   }
 }
 
-/// The upper triangle stands for the whole.
+/// The stored upper triangle represents the whole symmetric block.
 void LeafReader::add_triangle(const ConstBlock& X, Block Y) const {
   thread_local kernels::Scratch<double> buffer;
   for (Index first = 0; first < leaf_.columns;) {
@@ -176,7 +176,7 @@ void LeafReader::add_sparse(bool transposed, const ConstBlock& X, Block Y) const
   const std::uint8_t* position = data_;
   Index place = -1;
   for (Index& next : places) {
-    // The constructor of the matrix has seen that all of them are whole.
+    // The constructor of the matrix has checked that no number is truncated.
     place += 1 + read_base_128(position, position + 9);
     next = place;
   }

@@ -5,26 +5,26 @@
 
 namespace matapprox {
 
-/// One leaf of a block matrix, to be multiplied by.
+/// Computes products with one leaf of a block matrix.
 class LeafReader {
  public:
   LeafReader(const BlockMatrix& matrix, std::size_t leaf);
 
-  /// Y += B X, or B^T X if `transposed`, with B the block that the leaf stands for.
+  /// Y += B X, or B^T X if `transposed`, with B the block that the leaf represents.
   void add_product(bool transposed, const ConstBlock& X, const Block& Y) const;
   /// Y += B X and mirrored_Y += B^T mirrored_X.
   void add_products(const ConstBlock& X,
                     const Block& Y,
                     const ConstBlock& mirrored_X,
                     const Block& mirrored_Y) const;
-  /// Of the components of a low-rank leaf.
+  /// Norms of the components of a low-rank leaf.
   Vector component_norms() const;
 
  private:
   /// Component k of a low-rank leaf: its bytes, its width and its scale.
   struct Component {
     const std::uint8_t* u = nullptr;
-    const std::uint8_t* v = nullptr;  ///< u itself where the leaf is symmetric
+    const std::uint8_t* v = nullptr;  ///< u itself if the leaf is symmetric
     int bits = 0;
     double scale = 0;
   };
@@ -41,7 +41,7 @@ class LeafReader {
   double scale(Index k) const;
 
   const BlockLeaf& leaf_;
-  bool on_diagonal_;  ///< of a symmetric matrix
+  bool on_diagonal_;  ///< on the diagonal of a symmetric matrix
   double unit_;
   double offset_;
   const std::uint8_t* bits_;
@@ -49,8 +49,8 @@ class LeafReader {
   const std::uint8_t* data_;
 };
 
-/// Reads the next number in base 128 and moves behind it; -1, without reading at or behind `end`,
-/// where it is cut or has more than 63 bits.
+/// Reads the next number in base 128 and advances past it. Returns -1, without reading at or past
+/// `end`, if the number is truncated or has more than 63 bits.
 Index read_base_128(const std::uint8_t*& position, const std::uint8_t* end);
 void append_base_128(Index number, std::vector<std::uint8_t>& data);
 

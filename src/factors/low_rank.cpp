@@ -52,7 +52,7 @@ LowRankEigen low_rank_eigen(const FactorProduct& B, Index count) {
     basis.conservativeResize(Eigen::NoChange, basis.cols() + R.cols());
     basis.rightCols(R.cols()) = R;
   }
-  // Orthonormal columns beyond n there are none.
+  // There are at most n orthonormal columns.
   const Matrix Q = basis.cols() < basis.rows() ? kernels::thin_qr(std::move(basis))
                                                : Matrix::Identity(B.rows(), B.rows());
   const Matrix T = kernels::transpose_product(Q, B.apply(Q));

@@ -20,17 +20,17 @@ struct LowRankTriplets {
   Matrix V;
 };
 
-/// All of a product of low rank. Cost: O((m + n) k^2), k the columns of the first factor.
+/// All triplets of a low-rank product. Cost: O((m + n) k^2), k the columns of the first factor.
 LowRankTriplets low_rank_triplets(const FactorProduct& B);
-/// Their values alone.
+/// Singular values alone.
 Vector low_rank_values(const FactorProduct& B);
 
-/// The smallest size between two factors: the rank is at most this.
+/// Smallest dimension of the factors, an upper bound of the rank.
 Index inner_size(const FactorProduct& B);
 
 /// The `count` largest eigenpairs by modulus, descending, of (B + B^T)/2 for a square B of low
-/// rank; fewer where it has no more that are not zero by its form: at most the columns of the first
-/// factor and the rows of the last. Cost: O(n k^2) and a product of B with at most 2 k columns.
+/// rank; fewer if its form allows fewer nonzero ones: at most the columns of the first factor plus
+/// the rows of the last. Cost: O(n k^2) and a product of B with at most 2 k columns.
 LowRankEigen low_rank_eigen(const FactorProduct& B, Index count);
 
 }  // namespace matapprox

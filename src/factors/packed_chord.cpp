@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kRowsPerScale = 64;
 constexpr Index kChainSegment = 1024;
-/// Values begin at a byte every so many rows.
+/// Every kWholeBytes rows a value begins at a byte.
 constexpr Index kWholeBytes = 8;
 
 Index links_of(const ChordPattern& pattern) {
@@ -62,7 +62,7 @@ Storage PackedChord::storage() const {
   return storage;
 }
 
-/// W_m X, in segments of rows: a link's values are unpacked once for all columns.
+/// W_m X, in segments of rows; the values of a link are unpacked once for all columns.
 Matrix PackedChord::multiply(Index factor, const Matrix& X) const {
   const Index n = pattern_.order;
   const std::vector<Index>& offsets = pattern_.offsets[static_cast<std::size_t>(factor)];
@@ -89,7 +89,7 @@ Matrix PackedChord::multiply(Index factor, const Matrix& X) const {
   return Y;
 }
 
-/// W_m^T X: row j takes W_m[i, j] X(i) of i = (j - offset) mod n for each link.
+/// W_m^T X: row j sums W_m[i, j] X(i) with i = (j - offset) mod n over all links.
 Matrix PackedChord::multiply_transpose(Index factor, const Matrix& X) const {
   const Index n = pattern_.order;
   const std::vector<Index>& offsets = pattern_.offsets[static_cast<std::size_t>(factor)];

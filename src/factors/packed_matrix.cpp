@@ -17,12 +17,13 @@ namespace {
 
 using kernels::simd::PackedRun;
 
-/// What the kernels may read behind the last value.
+/// Number of bytes that the kernels may read past the last value.
 constexpr std::size_t kBytesBehind = 16;
-/// Rows of one task.
+/// Smallest and largest number of rows of a task.
 constexpr Index kMinSegmentRows = 1024;
 constexpr Index kMaxSegmentRows = 4096;
-/// Columns of X from which on panels of this many columns are unpacked once for all of them.
+/// Number of columns of X from which on panels are unpacked once for all of them, and columns of a
+/// panel.
 constexpr Index kUnpackFrom = 8;
 constexpr Index kUnpackedColumns = 64;
 
@@ -39,7 +40,7 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
           "packed: {} widths for {} columns",
           c.bits.size(),
           c.cols);
-  // In doubles, where nothing overflows.
+  // Compared as doubles, which do not overflow.
   require(static_cast<double>(c.scales.size()) ==
               static_cast<double>(groups()) * static_cast<double>(c.cols),
           "packed: {} scales for {} columns of {} groups",
@@ -78,7 +79,8 @@ PackedMatrix PackedMatrix::rounded(const Matrix& A,
   Content content{A.rows(), A.cols(), group, 1, kQuantizerOffset, {}, {}, {}};
   content.bits.assign(bits.begin(), bits.end());
   require(static_cast<Index>(bits.size()) == A.cols(), "packed: one width for each column");
-  // A power of 2 that brings the largest entry to about 1, so that scales are in a float's range.
+  // A power of 2 that brings the largest entry to about 1, so that scales are in the range of
+  // floats.
   const double largest = A.cwiseAbs().maxCoeff();
   if (largest > 0) content.unit = std::exp2(std::floor(std::log2(largest)));
   std::vector<std::int32_t> integers(static_cast<std::size_t>(A.rows()));
@@ -107,7 +109,7 @@ PackedMatrix PackedMatrix::rounded(const Matrix& A,
 std::optional<PackedMatrix> PackedMatrix::exact_integers(const Matrix& A) {
   const double least = A.minCoeff();
   const double range = A.maxCoeff() - least;
-  // Entries that are integers themselves: what images and counts are.
+  // Matrices whose entries are integers, such as images and counts.
   const bool integral = (A.array() == A.array().round()).all() && std::abs(least) < 0x1p31;
   if (!integral || range > 65535) return std::nullopt;
   int bits = 1;
@@ -138,8 +140,8 @@ Storage PackedMatrix::storage() const {
   return total;
 }
 
-/// Tasks follow each other within a group. What a row sums up to does not depend on how many rows a
-/// task has: as many as keep all threads at work, or as fit into the first-level cache.
+/// Divides each group into consecutive tasks. Their number of rows keeps all threads busy, but fits
+/// into the first-level cache. The sum of a row does not depend on it.
 PackedMatrix::Segments PackedMatrix::segments() const {
   const Index shared = (rows() + threads() - 1) / threads();
   const Index height = std::clamp((shared + 7) / 8 * 8, kMinSegmentRows, kMaxSegmentRows);
@@ -162,14 +164,14 @@ const std::uint8_t* PackedMatrix::column_data(Index column) const {
   return content_.data.data() + begins_[static_cast<std::size_t>(column)];
 }
 
-/// Four columns are read at a time: the next one after this is four further on.
+/// Four columns are read at a time, so the one read after this column is four further on.
 PackedRun PackedMatrix::run(Index column) const {
   const std::uint8_t* data = column_data(column);
   const std::ptrdiff_t next = column + 4 < cols() ? column_data(column + 4) - data : 0;
   return {data, content_.bits[static_cast<std::size_t>(column)], content_.offset, next};
 }
 
-/// Whether the four columns from this one on are integers.
+/// True if the four columns from this one on are integers.
 bool PackedMatrix::are_integers(Index column) const {
   if (column + 4 > cols()) return false;
   const auto bits = content_.bits.begin() + column;
@@ -260,7 +262,7 @@ Matrix PackedMatrix::apply(const ConstBlock& X) const {
   parallel_for(groups() * parts.per_group, [&](Index s) {
     const Segment part = segment(parts, s);
     if (part.count == 0) return;
-    // Sums lie at the start of a cache line: a vector of them would else be in two.
+    // Sums begin at a cache line; otherwise a SIMD vector of them would span two lines.
     thread_local kernels::Scratch<double> scratch;
     double* sums = scratch.reserve(part.count);
     for (Index c = 0; c < X.cols(); ++c) {

@@ -18,17 +18,17 @@ namespace matapprox {
 namespace {
 
 constexpr Index kBlockRows = 64;
-/// What the kernels may read behind the last value.
+/// Number of bytes that the kernels may read past the last value.
 constexpr std::size_t kBytesBehindData = 16;
 constexpr unsigned kDigit = 127;
 constexpr unsigned kMore = 128;
-/// Results that a scattering product adds up at the end.
+/// Largest number of partial results that a scattering product adds up at the end.
 constexpr Index kMaxScatteredParts = 8;
-/// Entries whose values are unpacked at a time, and at which of them a byte begins.
+/// Number of entries whose values are unpacked at a time; every kAligned-th value begins at a byte.
 constexpr Index kUnpackedEntries = 64;
 constexpr Index kAligned = 8;
 
-/// Without checks: what was read once is right.
+/// Reads a number without checks: the constructor has checked all of them.
 Index next_base_128(const std::uint8_t*& at) {
   std::uint64_t number = *at & kDigit;
   for (unsigned shift = 7; (*at++ & kMore) != 0; shift += 7) {
@@ -37,8 +37,7 @@ Index next_base_128(const std::uint8_t*& at) {
   return static_cast<Index>(number);
 }
 
-/// The same, for bytes that may be anything. `limit`: the largest number that is legal; negative
-/// where none is.
+/// The same for unchecked bytes. `limit`: largest legal number; negative if none is legal.
 Index checked_base_128(std::span<const std::uint8_t> bytes, std::size_t& at, Index limit) {
   std::uint64_t number = 0;
   for (unsigned shift = 0;; shift += 7) {
@@ -106,10 +105,10 @@ void PackedSparse::check_values() {
   }
 }
 
-/// Checks every number, and notes where blocks of rows begin.
+/// Checks every number, and records where blocks of rows begin.
 void PackedSparse::read_structure() {
   const auto& c = content_;
-  // Every row takes a byte at least.
+  // Every row takes at least a byte.
   require(static_cast<double>(c.structure.size()) >= static_cast<double>(c.rows),
           "packed sparse: the structure is cut");
   std::size_t at = 0;
@@ -136,7 +135,7 @@ void PackedSparse::read_structure() {
 PackedSparse PackedSparse::packed(const SparseMatrix& A) {
   SparseMatrix values = A.pruned(0.0, 0.0);
   values.makeCompressed();
-  // Before anything is sorted: NaN has no place in an order.
+  // Checked before anything is sorted, because NaN cannot be ordered.
   require(std::all_of(values.valuePtr(),
                       values.valuePtr() + values.nonZeros(),
                       [](double v) { return std::isfinite(v); }),
@@ -190,7 +189,8 @@ std::string PackedSparse::description() const {
   }
 }
 
-/// visit(row, column, value) for the stored entries of a range of rows that begins with a block.
+/// Calls visit(row, column, value) for the stored entries of a range of rows, which begins at a
+/// block.
 template <class Visit>
 void PackedSparse::for_entries(Index first_row, Index end_row, const Visit& visit) const {
   const RowBlock& block = blocks_[static_cast<std::size_t>(first_row / kBlockRows)];
@@ -223,8 +223,8 @@ void PackedSparse::for_entries(Index first_row, Index end_row, const Visit& visi
   }
 }
 
-/// A^T X or, of a symmetric matrix, A X: parts of the rows, each with a result of its own, which
-/// are added in their order. Their number does not depend on that of the threads.
+/// Computes A^T X or, for a symmetric matrix, A X. Parts of the rows have their own results, which
+/// are added in order. The number of parts does not depend on the number of threads.
 Matrix PackedSparse::scattered(const ConstBlock& X, bool both) const {
   const auto all = static_cast<Index>(blocks_.size());
   const Index parts =
@@ -262,8 +262,8 @@ Matrix PackedSparse::apply_transpose(const ConstBlock& X) const {
   return scattered(X, content_.symmetric);
 }
 
-/// Row after row: triplets would take an array of the length of a row, whatever a file says that
-/// is.
+/// Builds the matrix row by row: from triplets it would take an array of the length of a row,
+/// whatever length a file claims.
 SparseMatrix PackedSparse::unpacked() const {
   require_memory(
       16.0 * static_cast<double>(content_.entries + nonzeros_) + 16.0 * static_cast<double>(rows()),

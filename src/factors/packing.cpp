@@ -18,7 +18,7 @@ namespace matapprox {
 namespace {
 
 const std::vector<int> kPackedWidths{3, 4, 6, 8, 12, 16, 32, 64};
-/// A scale and a width for each column of U and V, or of U and an entry of L.
+/// Bytes of a scale and a width for each column of U and V, or of U and an entry of L.
 constexpr double kBytesOfTriplet = 2 * (4 + 1);
 constexpr double kBytesOfEigenpair = 4 + 1 + 8;
 
@@ -31,7 +31,7 @@ std::vector<std::uint8_t> as_bytes(std::span<const int> bits) { return {bits.beg
 
 Matrix unpacked(const PackedMatrix& P) { return P.columns(index_range(0, P.cols())); }
 
-/// V^T for which |B - U V^T|_F is least, B = triplets.
+/// Packs U, and the V for which |B - U V^T|_F is least, B being the product of the triplets.
 std::vector<Factor> packed_triplets(const LowRankTriplets& triplets, std::span<const int> bits) {
   const auto rank = static_cast<Index>(bits.size());
   PackedMatrix U = PackedMatrix::rounded(triplets.U.leftCols(rank), as_bytes(bits));
@@ -45,7 +45,8 @@ std::vector<Factor> packed_triplets(const LowRankTriplets& triplets, std::span<c
           make_factor("V", PackedMatrix::rounded(V, as_bytes(bits)), true)};
 }
 
-/// L for which |B - U L U^T|_F is least: (G o G) l = diag(U^T B U), G = U^T U.
+/// Packs U, and computes the L for which |B - U L U^T|_F is least: (G o G) l = diag(U^T B U), G =
+/// U^T U.
 std::vector<Factor> packed_eigenpairs(const LowRankEigen& pairs, std::span<const int> bits) {
   const auto rank = static_cast<Index>(bits.size());
   PackedMatrix U = PackedMatrix::rounded(pairs.U.leftCols(rank), as_bytes(bits));
@@ -60,7 +61,7 @@ std::vector<Factor> packed_eigenpairs(const LowRankEigen& pairs, std::span<const
           {first.name, first.value, true}};
 }
 
-/// A power of 2 next to the largest of these values, in units of which squares are in the range of
+/// A power of 2 near the largest of these values; in this unit, squares are in the range of
 /// doubles.
 double unit_of(const Vector& values) {
   int exponent = 0;
@@ -83,8 +84,8 @@ ComponentBits::Choice chosen(const ComponentBits& components,
   return choice;
 }
 
-/// The squares of `leading`, and of as many values of the size of the last one, up to `side` in
-/// all, as a squared norm of `energy` has room for.
+/// The squares of `leading`, followed by squares of the size of the last one until all sum up to
+/// `energy`, at most `side` in all.
 Vector with_largest_rest(const Vector& leading, double energy, Index side) {
   const Vector known = leading.cwiseAbs2();
   const double least = known(known.size() - 1);
@@ -112,8 +113,8 @@ PackingError packing_error(const Vector& leading,
   const Vector squares = with_largest_rest(leading / unit, norm * norm, std::min(rows, cols));
   const ComponentBits::Choice choice =
       components_of(rows, cols, symmetric).within_bytes(squares, bytes);
-  // No choice costs less at the common price, so bytes that are left over buy at most that. They
-  // matter where one of many equal values does not fit.
+  // No choice costs less at the common price, so leftover bytes reduce the error by at most this.
+  // They matter if one of many equal values does not fit.
   const double left = choice.price * (bytes - choice.bytes);
   return {std::sqrt(std::max(choice.squared_error, 0.0)) / norm,
           std::sqrt(std::max(choice.squared_error - left, 0.0)) / norm};
@@ -138,7 +139,7 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
         components.least_bytes());
   }
   PackedProduct packed;
-  // One component at least, though it be rounding: a product has factors.
+  // Keeps at least one component, even if it is rounding error: a product needs factors.
   const auto bits_of = [&](const Vector& values) {
     ComponentBits::Choice choice = chosen(components, values, limit);
     if (choice.kept == 0) choice.bits = {kPackedWidths.front()};

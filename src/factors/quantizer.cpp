@@ -8,14 +8,14 @@
 namespace matapprox {
 namespace {
 
-/// How many scales are tried, each less by a twentieth of the one at which nothing is clipped. From
+/// Number of scales tried, in steps of a twentieth of the one at which nothing is clipped. From
 /// 9 bits on, clipping gains nothing for columns of fewer than a million values.
 int scale_steps(int bits) { return bits <= 4 ? 14 : 10; }
 constexpr int kWidestClipped = 8;
-/// Values that are looked at to choose a scale.
+/// Number of values that are examined to choose a scale.
 constexpr std::size_t kScaleSample = 2048;
 
-/// Every so many-th of the values, which stands for as many, and the largest one.
+/// Every `times`-th value, which represents `times` values, and the largest one.
 struct ScaleSample {
   std::vector<double> values;
   double times = 1;
@@ -36,7 +36,7 @@ double squared_error(const ScaleSample& sample, int bits, double scale) {
   const double low = -std::ldexp(1.0, bits - 1);
   const double high = -low - 1;
   const double inverse = 1 / scale;
-  // Sums of this and a number far below 2^52 are whole: rounds without a call of a function.
+  // Adding this to a number far below 2^52 rounds it to an integer without a function call.
   constexpr double kWhole = 0x1.8p52;
   const auto error = [&](double value) {
     const double level = std::clamp(value * inverse - kQuantizerOffset, low, high);
@@ -53,8 +53,8 @@ double squared_error(const ScaleSample& sample, int bits, double scale) {
   return sample.times * sum + error(sample.largest);
 }
 
-/// Optimal uniform quantizers of a normal variable with 2^b levels: found by minimizing the
-/// integral of the squared error over the step; the first ones are those of [Max60], table II.
+/// Noise of optimal uniform quantizers of a normal variable with 2^b levels, found by minimizing
+/// the integral of the squared error over the step; the first ones are those of [Max60], table II.
 constexpr std::array<double, 17> kNormalNoise{1.0,
                                               0.363380,
                                               0.118846,
@@ -109,7 +109,7 @@ float quantizer_scale(std::span<const double> values, int bits) {
     least = error;
     best = scale;
   }
-  // Few large values among zeros, for which there is no level: better none of them.
+  // Zeros are better than few large values among zeros, for which there is no level.
   double energy = sample.largest * sample.largest;
   for (const double value : sample.values) energy += sample.times * value * value;
   return least < energy ? best : 0;

@@ -6,14 +6,14 @@
 
 #include "matapprox/core/types.hpp"
 
-// The uniform quantizer behind packed and block values: b bits hold an integer q in
-// [-2^(b-1), 2^(b-1)), which stands for scale * (q + 1/2): 2^b levels, symmetric around 0.
+// The uniform quantizer of packed and block values: b bits store an integer q in
+// [-2^(b-1), 2^(b-1)), which represents scale * (q + 1/2): 2^b levels, symmetric around 0.
 
 namespace matapprox {
 
 /// Values of a dense or sparse leaf that share a scale.
 inline constexpr Index kValuesPerScale = 64;
-/// What stands for scale * (q + kQuantizerOffset).
+/// An integer q represents scale * (q + kQuantizerOffset).
 inline constexpr double kQuantizerOffset = 0.5;
 
 /// True for 1..16, 32 and 64.
@@ -25,18 +25,18 @@ bool is_value_width(int bits);
 double quantization_noise(int bits);
 
 /// The scale, rounded to bfloat16, at which `values` have about the least squared error in `bits`
-/// bits: clipping of the largest ones is tried where the bits are few. 0, which stores zeros,
-/// for zeros and where that is nearer.
+/// bits; if the bits are few, clipping of the largest ones is tried. 0, which stores zeros, if the
+/// values are zeros or if that is nearer.
 float quantizer_scale(std::span<const double> values, int bits);
 
-/// q for each value at that scale, clamped to the range of `bits` bits; 0 where scale is 0.
+/// q for each value at that scale, clamped to the range of `bits` bits; 0 if scale is 0.
 void quantize(std::span<const double> values, int bits, double scale, std::int32_t* q);
 
 /// Bytes of `count` values of `bits` bits that begin at a byte.
 constexpr Index packed_bytes(Index count, int bits) { return (count * bits + 7) / 8; }
 
-/// Appends `count` integers of 1..16 bits, two's complement, least significant bit first, from a
-/// whole byte on and up to one.
+/// Appends integers of 1..16 bits, two's complement, least significant bit first; begins at
+/// a whole byte and fills up the last one.
 void append_packed(std::span<const std::int32_t> integers,
                    int bits,
                    std::vector<std::uint8_t>& data);

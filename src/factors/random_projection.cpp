@@ -12,13 +12,13 @@
 #include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
-// The entries of R are part of the file format: docs/random.md defines what is computed here.
+// The entries of R are part of the file format: docs/random.md defines their computation.
 
 namespace matapprox {
 namespace {
 
 constexpr RandomStream kStream = RandomStream::kJlProjection;
-/// Columns of R made at a time: the panel of R in memory is k x 512 numbers.
+/// Number of columns of R generated at a time: the panel of R in memory is k x 512 numbers.
 constexpr Index kPanel = 512;
 
 Index next_power_of_two(Index n) {

@@ -13,7 +13,7 @@ constexpr std::size_t kLargestList = std::size_t{1} << 16U;
 constexpr int kWidestInteger = 16;
 constexpr double kLargestInteger = 0x1p31;
 
-/// The different values, ascending; empty where they are too many.
+/// Distinct values, ascending; empty if there are too many.
 std::vector<double> different_values(std::span<const double> values) {
   std::vector<double> list(values.begin(), values.end());
   std::sort(list.begin(), list.end());
@@ -37,7 +37,7 @@ EncodedValues as_list(std::span<const double> values, std::vector<double> list) 
   return encoded;
 }
 
-/// Bits in which integers have room; 0 where the values are none, or too far apart.
+/// Number of bits for the integers; 0 if the values are not integers or are too far apart.
 int integer_bits(std::span<const double> values) {
   const auto [least, largest] = std::minmax_element(values.begin(), values.end());
   const bool integral = std::all_of(values.begin(), values.end(), [](double value) {
@@ -101,7 +101,7 @@ std::size_t largest_index(std::span<const std::uint8_t> data, Index count, int b
 
 bool equals_transpose(const SparseMatrix& A) {
   if (A.rows() != A.cols()) return false;
-  // Rows are walked in order, so the entries (i, j) of column j come in the order of row j.
+  // Rows are visited in order, so the entries (i, j) of column j come in the order of row j.
   const Index* const start = A.outerIndexPtr();
   std::vector<Index> cursor(start, start + A.rows());
   for (Index i = 0; i < A.rows(); ++i) {

@@ -8,7 +8,7 @@
 
 namespace matapprox {
 
-/// Values without loss, in whichever way takes the fewest bytes.
+/// Values encoded without loss, in the way that takes the fewest bytes.
 struct EncodedValues {
   SparseValues kind = SparseValues::kNumbers;
   int bits = 64;

@@ -30,7 +30,7 @@ fs::path folder_of(const std::string& path) {
   return folder.empty() ? fs::path(".") : folder;
 }
 
-/// Some file systems cannot do it for a folder; the file itself is safe by then.
+/// Ignores errors: some file systems cannot sync a folder, and the file itself is safe by then.
 void force_folder_to_disk(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -38,7 +38,7 @@ void force_folder_to_disk(const std::string& folder) {
   close(descriptor);
 }
 
-/// A name in the folder of `path`: `start` and `end`, and `start` cut where the whole would be
+/// Returns the name `start` + `end` in the folder of `path`. Truncates `start` if the name would be
 /// longer than file systems allow.
 std::string name_beside(const std::string& path, const std::string& start, const std::string& end) {
   constexpr std::size_t kLongestName = 255;
@@ -46,7 +46,7 @@ std::string name_beside(const std::string& path, const std::string& start, const
   return (fs::path(path).parent_path() / (start.substr(0, room) + end)).string();
 }
 
-/// Opens an empty file that was not there before, with the user's usual permissions, and names it.
+/// Creates and opens a new, empty file with the user's usual permissions, and sets `name`.
 int make_temporary_beside(const std::string& path, std::string& name) {
   static std::atomic<int> count{0};
   const std::string start = fs::path(path).filename().string();
@@ -58,7 +58,7 @@ int make_temporary_beside(const std::string& path, std::string& name) {
   }
 }
 
-/// out.1.h5 for out.h5: the extension, which tells the format, stays.
+/// out.1.h5 for out.h5: keeps the extension, which determines the format.
 std::string numbered_name(const std::string& path, int number) {
   const fs::path whole(path);
   const std::string end = fmt::format(".{}{}", number, whole.extension().string());
@@ -80,7 +80,7 @@ bool claim_name(const std::string& from, const std::string& to) {
   return false;
 }
 
-/// False, with errno, if it did not work.
+/// Renames in this way, unless `to` exists. Returns false and sets errno on failure.
 bool gets_name(const std::string& from, const std::string& to, NamingWay way) {
   switch (way) {
     case NamingWay::kRename:
@@ -95,7 +95,7 @@ bool gets_name(const std::string& from, const std::string& to, NamingWay way) {
   return claim_name(from, to);
 }
 
-/// The same by the first way that the file system knows.
+/// Renames in the first way that the file system supports.
 bool rename_if_free(const std::string& from, const std::string& to) {
   constexpr std::array<NamingWay, 2> kBetterWays{NamingWay::kRename, NamingWay::kLink};
   for (const NamingWay way : kBetterWays) {
@@ -104,12 +104,12 @@ bool rename_if_free(const std::string& from, const std::string& to) {
   return matapprox::rename_if_free(from, to, NamingWay::kClaim).value_or(false);
 }
 
-/// An output that leaves other programs' files alone.
+/// An output that does not replace files of other programs.
 struct CarefulOutput {
-  std::string place;  ///< where its latest version is; empty if there is none yet
-  dev_t device = 0;   ///< of that version
+  std::string place;  ///< path of its latest version; empty if there is none yet
+  dev_t device = 0;   ///< device and inode of that version
   ino_t inode = 0;
-  int descriptor = -1;  ///< of that version: while it is open, no other file gets the inode
+  int descriptor = -1;  ///< open file of that version, so that no other file gets its inode
 };
 
 bool is_still_there(const CarefulOutput& output) {
@@ -128,8 +128,8 @@ CarefulOutputs& careful_outputs() {
   return outputs;
 }
 
-/// Names of temporary files, for a signal handler, which can neither lock nor allocate. Of more
-/// outputs at a time than there are places, the others are left out.
+/// Number of slots for names of temporary files. A signal handler reads them, which can neither
+/// lock nor allocate. More outputs at a time than this are not recorded.
 constexpr std::size_t kPlaces = 64;
 
 std::array<std::atomic<const char*>, kPlaces>& unfinished_outputs() {
@@ -137,7 +137,7 @@ std::array<std::atomic<const char*>, kPlaces>& unfinished_outputs() {
   return names;
 }
 
-/// The place that the name now has; kPlaces if all are taken.
+/// Records the name. Returns its slot, or kPlaces if all are taken.
 std::size_t add_unfinished(const std::string& name) {
   auto& names = unfinished_outputs();
   for (std::size_t place = 0; place < kPlaces; ++place) {
@@ -218,7 +218,7 @@ void AtomicOutput::write_at(std::uint64_t offset, std::string_view bytes) noexce
 }
 
 void AtomicOutput::read_at(std::uint64_t offset, char* bytes, std::size_t count) noexcept {
-  // Also after a write that failed: what was written before is there.
+  // Works after a failed write too: earlier bytes are there.
   while (count > 0) {
     const ssize_t done = pread(descriptor_, bytes, count, static_cast<off64_t>(offset));
     if (done == 0) break;

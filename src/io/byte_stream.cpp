@@ -17,7 +17,7 @@
 namespace matapprox {
 namespace {
 
-/// A pipe of Linux holds 64 kB; larger reads spare calls where a file is read.
+/// A Linux pipe holds 64 kB; larger reads save calls when a file is read.
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 constexpr int kMillisecondsBetweenQuestions = 200;
 
@@ -25,13 +25,13 @@ constexpr int kMillisecondsBetweenQuestions = 200;
   fail_in(name, fmt::format("cannot read: {}", std::generic_category().message(code)));
 }
 
-/// Waits until there is something to read, or the end.
+/// Waits for bytes or for the end of the stream.
 void wait_for_bytes(int descriptor) {
   for (;;) {
     stop_if_asked();
     pollfd waiting{descriptor, POLLIN, 0};
     const int ready = poll(&waiting, 1, kMillisecondsBetweenQuestions);
-    if (ready > 0 || (ready < 0 && errno != EINTR)) return;  // read() tells what is wrong
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return;  // read() reports errors
   }
 }
 
@@ -55,7 +55,7 @@ std::string_view ByteStream::peek(Index count) {
 
 void ByteStream::advance(Index count) { begin_ += static_cast<std::size_t>(count); }
 
-/// Reads until `count` bytes are there, or all.
+/// Reads until `count` bytes are in the buffer or the stream ends.
 void ByteStream::fill(std::size_t count) {
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);

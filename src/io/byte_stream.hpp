@@ -8,8 +8,8 @@
 
 namespace matapprox {
 
-/// The bytes of a file, or of standard input for "-", once and in order. While it waits for a pipe
-/// it asks the StopScope that counts whether to stop.
+/// Reads the bytes of a file, or of standard input for "-", once and in order. Polls the current
+/// StopScope while it waits for a pipe.
 class ByteStream {
  public:
   /// Throws FileError if the file cannot be opened.
@@ -19,9 +19,10 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
 
   const std::string& name() const { return name_; }  ///< for messages
-  /// What is to come, up to `count` bytes, fewer only at the end; valid until the next call.
+  /// Returns the next `count` bytes without consuming them, fewer only at the end; valid until the
+  /// next call.
   std::string_view peek(Index count);
-  /// Moves over bytes that peek has shown.
+  /// Consumes bytes that peek returned.
   void advance(Index count);
   bool at_end() { return peek(1).empty(); }
 
@@ -31,7 +32,7 @@ class ByteStream {
   std::string name_;
   int descriptor_;
   InputBytes buffer_;
-  std::size_t begin_ = 0;  ///< of what is to come, in the buffer
+  std::size_t begin_ = 0;  ///< start of the unread bytes in the buffer
   std::size_t end_ = 0;
   bool ended_ = false;
 };

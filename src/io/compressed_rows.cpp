@@ -15,7 +15,7 @@
 namespace matapprox {
 namespace {
 
-/// Sorts one row by column, keeping the order of equal ones.
+/// Sorts one row by column, keeping the order of entries in the same column.
 void sort_row(Index* cols, double* values, Index count) {
   constexpr Index kShort = 32;
   if (count <= kShort) {
@@ -40,7 +40,8 @@ void sort_row(Index* cols, double* values, Index count) {
   for (Index k = 0; k < count; ++k) std::tie(cols[k], values[k]) = entries[k];
 }
 
-/// Adds up equal columns of a sorted row and drops zeros; returns how many entries remain.
+/// Adds up equal columns of a sorted row and drops zeros; returns the number of entries that
+/// remain.
 Index merge_row(Index* cols, double* values, Index count, bool keep_zeros) {
   Index kept = 0;
   for (Index k = 0; k < count;) {
@@ -65,7 +66,7 @@ bool is_tidy(const Index* cols, const double* values, Index count, bool keep_zer
   return true;
 }
 
-/// Builds the matrix step by step; each step is parallel over ranges of rows.
+/// Builds the matrix step by step; all steps but close_gaps are parallel over ranges of rows.
 class RowBuilder {
  public:
   RowBuilder(Index rows, Index cols, EntryStorage entries)
@@ -101,8 +102,8 @@ class RowBuilder {
     cut_.push_back(rows);
   }
 
-  /// Moves the entries to their rows; start_[r] serves as the cursor of row r and is put right
-  /// after.
+  /// Moves the entries to their rows; start_[r] serves as the cursor of row r and is restored
+  /// afterwards.
   void place() {
     const Index rows = A_.rows();
     A_.resizeNonZeros(start_[rows]);
@@ -121,7 +122,7 @@ class RowBuilder {
     start_[0] = 0;
   }
 
-  /// Sorts and merges every row; returns how many entries each row keeps.
+  /// Sorts and merges every row; returns the number of entries that each row keeps.
   std::vector<Index> tidy(bool keep_zeros, const std::string& name) {
     std::vector<Index> kept(A_.rows());
     std::vector<Index> overflow(parts(), A_.rows());

@@ -8,7 +8,7 @@
 
 namespace matapprox {
 
-/// Entries of a matrix in the order in which a file gives them, in memory of an EntryStorage.
+/// Entries of a matrix in the order of a file, in memory of an EntryStorage.
 struct EntryList {
   Index* rows = nullptr;
   Index* cols = nullptr;
@@ -26,7 +26,7 @@ struct EntryList {
 /// Memory for the entries of a whole file: one list for each piece of its text, 24 bytes per entry.
 class EntryStorage {
  public:
-  /// Empty lists with room for so many entries each.
+  /// Creates empty lists with these capacities.
   explicit EntryStorage(const std::vector<Index>& capacities);
   std::vector<EntryList>& lists() { return lists_; }
   const std::vector<EntryList>& lists() const { return lists_; }
@@ -37,9 +37,9 @@ class EntryStorage {
   std::vector<EntryList> lists_;
 };
 
-/// Compressed rows with ascending columns from entries in any order, all of them inside rows x
-/// cols. Entries of the same place are added in the order of the lists; sums that are 0 are dropped
-/// unless `keep_zeros`. Frees the entries.
+/// Returns compressed rows with ascending columns from entries in any order, all of them inside
+/// rows x cols. Entries at the same position are added in the order of the lists; sums that are 0
+/// are dropped unless `keep_zeros`. Frees the entries.
 ///
 /// Cost: a counting sort over the rows, in parallel over ranges of rows; 16 bytes per entry and 16
 /// per row besides the storage. The result does not depend on threads(). Throws FileError "name:

@@ -19,7 +19,8 @@
 namespace matapprox {
 namespace {
 
-/// The separator of a line: what stands outside quotes, by precedence; ' ' means blanks.
+/// Returns the separator of a line: tabs take precedence over semicolons, commas and blanks, all
+/// outside quotes; ' ' means blanks.
 char find_separator(std::string_view line) {
   bool quoted_part = false;
   bool semicolon = false;
@@ -36,7 +37,7 @@ char find_separator(std::string_view line) {
 
 bool separates(char c, char separator) { return separator == ' ' ? is_blank(c) : c == separator; }
 
-/// The end of the cell that starts at p.
+/// Returns the end of the cell that starts at p.
 const char* cell_end(const char* p, const char* end, char separator) {
   bool quoted_part = false;
   for (; p != end && (quoted_part || !separates(*p, separator)); ++p) {
@@ -51,8 +52,8 @@ bool is_number(std::string_view cell) {
   return read_real(cell.data(), end, value) == end || is_nan_or_infinity(cell);
 }
 
-/// True if some cell of the line holds text and none a number. A line with both is a row of numbers
-/// with a mistake in it, which must not vanish as a header.
+/// True if some cell of the line is text and none is a number. A line with both is a row of numbers
+/// with a mistake, which must not be skipped as a header.
 bool is_header(std::string_view line, char separator) {
   const char* const end = line.data() + line.size();
   bool has_text = false;
@@ -100,7 +101,7 @@ Matrix TableReader::take() {
   return taken;
 }
 
-/// Blanks at the ends are no cells unless they are tabs that separate.
+/// Removes blanks at both ends, but no tabs if tabs separate cells.
 std::string_view TableReader::trimmed_line(std::string_view line, bool first) const {
   const bool tabs = first ? find_separator(line) == '\t' : separator_ == '\t';
   if (!tabs) return trimmed(line);
@@ -132,7 +133,7 @@ void TableReader::read_row(std::string_view line, std::size_t start) {
   ++rows_;
 }
 
-/// Blanks around a cell; with blanks as separator, those before a cell.
+/// Skips blanks around a cell; if blanks separate cells, only those before a cell.
 const char* TableReader::skip_padding(const char* p, const char* end, bool behind) const {
   if (separator_ == ' ') return behind ? p : skip_blanks(p, end);
   while (p != end && is_blank(*p) && *p != separator_) ++p;

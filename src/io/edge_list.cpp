@@ -32,7 +32,7 @@ struct Edges {
   bool from_zero = false;
 };
 
-/// What is wrong with a line that is not an edge.
+/// Returns an error message for a line that is not an edge.
 std::string explain_edge(std::string_view line, Misfit& misfit) {
   std::vector<std::string_view> fields;
   const char* const end = line.data() + line.size();
@@ -59,7 +59,7 @@ std::string explain_edge(std::string_view line, Misfit& misfit) {
   return "weight: " + explain_real(fields.back());
 }
 
-/// Reads "u v [weight]"; false if the line is something else.
+/// Reads "u v [weight]"; returns false if the line is something else.
 bool read_edge(std::string_view line, Edges& edges) {
   const char* const end = line.data() + line.size();
   Index from = 0;

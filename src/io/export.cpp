@@ -63,7 +63,7 @@ FileMatrix transposed(const FileMatrix& matrix) {
       [](const auto& A) -> FileMatrix { return std::decay_t<decltype(A)>(A.transpose()); }, matrix);
 }
 
-/// A factor's value as matrices: one, or the links of a chain.
+/// Returns a factor's value as matrices: one, or all factors of a chain.
 std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string& name) {
   if (const auto* A = std::get_if<Matrix>(&value)) return {*A};
   if (const auto* A = std::get_if<PlacedMatrix>(&value)) return {A->middle_rows(0, A->rows())};
@@ -96,7 +96,7 @@ std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string&
   return result;
 }
 
-/// F_1 ... F_p with chains taken apart and transposes written out.
+/// Returns F_1 ... F_p with chains split into their factors and transposes formed explicitly.
 std::vector<NamedMatrix> plain_factors(const FactorProduct& product) {
   std::vector<NamedMatrix> result;
   for (const Factor& factor : product.factors()) {
@@ -210,7 +210,7 @@ void export_matrix_market(const std::vector<std::string>& files,
   }
 }
 
-/// As many as plain_factors gives matrices; there are as many symmetrized factors.
+/// Number of matrices that plain_factors returns; symmetrized_factors returns as many.
 std::size_t count_plain_factors(const FactorProduct& product) {
   std::size_t count = 0;
   for (const Factor& factor : product.factors()) {

@@ -25,12 +25,12 @@
 namespace matapprox {
 namespace {
 
-/// Bytes that one thread reads at a time, about.
+/// Approximate number of bytes that one thread reads at a time.
 constexpr Index kPanelBytes = Index{4} << 20;
-/// Rows and columns of a square that is transposed at a time: both sides stay in the first cache.
+/// Order of the square that is transposed at a time: source and target stay in the L1 cache.
 constexpr Index kSquare = 16;
 
-/// The number of type T that starts at p.
+/// Reads the number of type T at p.
 template <class T, bool kSwapped>
 double number_at(const char* p) {
   std::array<char, sizeof(T)> bytes{};
@@ -41,12 +41,12 @@ double number_at(const char* p) {
   return static_cast<double>(value);
 }
 
-/// A stretch of rows of an array stored row by row -> the same rows of a column-major matrix.
+/// Copies a range of rows of a row-major array to the same rows of a column-major matrix.
 template <class T, bool kSwapped>
 void place_rows(const char* p, Index cols, Block target) {
   const Index rows = target.rows();
   for (Index col = 0; col < cols; col += kSquare) {
-    // The first stretches touch all of the target, for which the system first makes pages.
+    // The first ranges touch the whole target, whose pages the system has to allocate first.
     stop_if_asked();
     const Index col_end = std::min(col + kSquare, cols);
     for (Index row = 0; row < rows; row += kSquare) {
@@ -61,7 +61,7 @@ void place_rows(const char* p, Index cols, Block target) {
   }
 }
 
-/// `count` numbers, one after the other on both sides.
+/// Copies `count` numbers that are contiguous on both sides.
 template <class T, bool kSwapped>
 void place_run(const char* p, Index count, double* target) {
   if constexpr (std::is_same_v<T, double> && !kSwapped) {
@@ -72,7 +72,7 @@ void place_run(const char* p, Index count, double* target) {
   }
 }
 
-/// What is done with panels of one type of number.
+/// Functions that copy panels of one number type.
 struct NumberPlacers {
   void (*rows)(const char*, Index, Block);
   void (*run)(const char*, Index, double*);
@@ -99,19 +99,19 @@ NumberPlacers placers_of(const FileNumbers& n) {
   return placers_of<std::uint8_t>(swapped);  // u1 and bool
 }
 
-/// Calls body(first, count) for stretches of 0 .. lines-1 of about kPanelBytes, in parallel.
+/// Calls body(first, count) for ranges of 0 .. lines-1 of about kPanelBytes, in parallel.
 void for_each_stretch(Index lines,
                       Index bytes_per_line,
                       const std::function<void(Index, Index)>& body) {
   const Index fitting = std::max<Index>(1, kPanelBytes / std::max<Index>(1, bytes_per_line));
-  // Whole cache lines of each column of the result belong to one stretch of rows.
+  // Each cache line of a column of the result belongs to one range of rows.
   const Index step = fitting >= 8 ? fitting / 8 * 8 : fitting;
   parallel_for((lines + step - 1) / step,
                [&](Index s) { body(s * step, std::min(step, lines - s * step)); });
 }
 
-/// Goes through the array in stretches of rows, or of columns where it is stored column by column;
-/// `bytes_at(offset, count)` gives the bytes of one, for as long as its thread asks for no other.
+/// Converts the array in ranges of rows, or of columns if it is column-major. `bytes_at(offset,
+/// count)` returns the bytes of a range, valid until the next call by the same thread.
 template <class BytesAt>
 Matrix place_all(const FileNumbers& n, const BytesAt& bytes_at) {
   Matrix A(n.rows, n.cols);
@@ -193,7 +193,7 @@ void copy_rows(const Matrix& A, Index first, Index count, double* target) {
 bool find_nonfinite(const Matrix& A, Index& row, Index& col) {
   std::vector<Index> bad_rows(static_cast<std::size_t>(A.cols()), -1);
   parallel_for(A.cols(), [&](Index j) {
-    if ((A.col(j).array() * 0.0).sum() == 0) return;  // NaN where there is a NaN or Inf
+    if ((A.col(j).array() * 0.0).sum() == 0) return;  // NaN if the column has NaN or Inf
     Index i = 0;
     while (std::isfinite(A(i, j))) ++i;
     bad_rows[static_cast<std::size_t>(j)] = i;

@@ -11,21 +11,22 @@ namespace {
 
 constexpr Index kNumbers = 4;
 constexpr std::uint64_t kSeed = 1;
-/// Above this many multiplications for a product, rows stand in for the whole matrix.
+/// If a product takes more multiplications than this, a few rows replace the whole matrix.
 constexpr double kCheapProduct = 5e8;
 
-/// Columns k with random_normal(1, kFingerprint, i, first + k).
+/// Returns a matrix with random_normal(1, kFingerprint, i, first + k) in row i and column k.
 Matrix probes(Index size, Index first) {
   Matrix X(size, kNumbers);
   fill_normal(kSeed, RandomStream::kFingerprint, X, 0, first);
   return X;
 }
 
-/// Products of a matrix with entries near 1e308 leave the range of doubles with probes near 1, and
-/// numbers that are not finite tell nothing apart. These are small enough for any matrix.
+/// Scale of probes that are small enough for any matrix. With probes near 1, products of a matrix
+/// with entries near 1e308 leave the range of doubles, and numbers that are not finite cannot
+/// distinguish matrices.
 constexpr double kSmallProbes = 0x1p-200;
 
-constexpr double kComparable = 1e300;  ///< their differences and sums of squares stay finite
+constexpr double kComparable = 1e300;  ///< up to this size, norms and differences are finite
 
 bool all_comparable(const std::vector<double>& values) {
   return std::all_of(
@@ -38,7 +39,7 @@ std::vector<double> inner_products(const Matrix& X, const Matrix& Y) {
   return result;
 }
 
-/// The same for a matrix of few entries, without the probes' numbers that meet none of them.
+/// Fingerprint of a matrix of few entries; computes only the probe entries that meet one of them.
 std::vector<double> fingerprint_of_entries(const SparseMatrix& A, double scale) {
   const auto probe = [](Index i, Index column) {
     return random_normal(kSeed, RandomStream::kFingerprint, i, column);

@@ -7,17 +7,17 @@
 
 namespace matapprox {
 
-/// The entries of an adjacency matrix, collected while a file is read whose length does not tell
-/// how many there are.
+/// Entries of an adjacency matrix, collected while reading a file whose length does not determine
+/// their number.
 class GraphEntries {
  public:
   void add(Index from, Index to, double weight) { entries_.push_back({from, to, weight}); }
   Index size() const { return static_cast<Index>(entries_.size()); }
 
-  /// The matrix of order `order`, nodes counted from `first`; with `mirrored`, the opposite of
-  /// every entry that is not a loop is added too. Entries of the same place are added in the order
-  /// in which they came, sums that are 0 are dropped. Throws NotAvailable if memory does not
-  /// suffice.
+  /// Returns the matrix of order `order`, with nodes counted from `first`. With `mirrored`, the
+  /// mirror image of every entry that is not a loop is added too. Entries at the same position are
+  /// added in the order of the calls of add(); sums that are 0 are dropped. Throws NotAvailable if
+  /// memory is insufficient.
   SparseMatrix assemble(Index order, Index first, bool mirrored, const std::string& name) const;
 
  private:

@@ -40,7 +40,7 @@ void put(const Location& place,
     fail_attribute(place, name, "cannot be written");
 }
 
-/// Opens a scalar attribute of that class.
+/// Opens a scalar attribute of class `kind`.
 Handle open_scalar(const Location& place,
                    const std::string& name,
                    H5T_class_t kind,
@@ -71,7 +71,8 @@ T get(const Location& place,
   return value;
 }
 
-/// Size of a fixed-length text type; FileError if it is of variable length or absurd.
+/// Returns the size of a fixed-length text type. Throws FileError if the length is variable or
+/// absurd.
 std::size_t text_size(const Handle& type, const std::string& file, const std::string& name) {
   const std::size_t size = type ? H5Tget_size(type.id()) : 0;
   if (size == 0 || size > kLongestText || H5Tget_class(type.id()) != H5T_STRING ||
@@ -115,7 +116,7 @@ std::string get_text(const Location& place, const std::string& name) {
   const std::size_t size = text_size(type, place.file, name);
   std::string value(size, '\0');
   const Handle memory_type = text_type(size);
-  H5Tset_cset(memory_type.id(), H5Tget_cset(type.id()));  // ASCII is UTF-8, HDF5 does not know
+  H5Tset_cset(memory_type.id(), H5Tget_cset(type.id()));  // HDF5 refuses to convert ASCII to UTF-8
   if (H5Aread(attribute.id(), memory_type.id(), value.data()) < 0) {
     fail_attribute(place, name, "cannot be read: the file is damaged");
   }
@@ -136,7 +137,7 @@ Index get_integer(const Location& place, const std::string& name, Index lowest, 
 }
 
 std::uint64_t get_seed(const Location& place, const std::string& name) {
-  // A negative number would become 0 on its way into an unsigned one.
+  // HDF5 would convert a negative number to 0.
   static_cast<void>(get_integer(place, name, 0, std::numeric_limits<Index>::max()));
   return get<std::uint64_t>(place, name, H5T_INTEGER, H5T_NATIVE_UINT64, "an integer");
 }
@@ -170,7 +171,7 @@ std::string read_text(const Location& group, const std::string& name) {
   const Handle space(H5Dget_space(dataset.id()), H5Sclose);
   std::string value(size, '\0');
   const Handle memory_type = text_type(size);
-  H5Tset_cset(memory_type.id(), H5Tget_cset(type.id()));  // ASCII is UTF-8, HDF5 does not know
+  H5Tset_cset(memory_type.id(), H5Tget_cset(type.id()));  // HDF5 refuses to convert ASCII to UTF-8
   if (!space || H5Sget_simple_extent_npoints(space.id()) != 1 ||
       H5Dread(dataset.id(), memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.data()) < 0) {
     throw FileError(fmt::format("{}: '{}' cannot be read: the file is damaged", group.file, name));

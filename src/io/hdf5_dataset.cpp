@@ -34,8 +34,8 @@ struct Run {
   Index last = 0;
 };
 
-/// Joins wanted indices that lie in the same or in neighboring units (chunks) into runs. Reading
-/// what is between costs nothing, since the file is read by whole units.
+/// Joins requested indices in the same or in neighboring units (chunks) into runs. Reading the
+/// indices between them costs nothing, since the file is read in whole units.
 std::vector<Run> runs_of(std::span<const Index> wanted, Index unit) {
   std::vector<Index> sorted(wanted.begin(), wanted.end());
   std::sort(sorted.begin(), sorted.end());
@@ -50,20 +50,20 @@ std::vector<Run> runs_of(std::span<const Index> wanted, Index unit) {
   return runs;
 }
 
-/// How far to go at a time along `extent`: all of it if `limit` admits that, else whole units, at
-/// least one. All of it may begin within a unit, hence the unit on top.
+/// Step along `extent`: all of it if `limit` allows that, otherwise whole units, at least one. The
+/// whole may begin within a unit, so that step is longer by one unit.
 Index step(Index limit, Index extent, Index unit) {
   return limit >= extent ? extent + unit : std::max(unit, limit / unit * unit);
 }
 
-/// Rows and columns of the pieces in which the file stores the dataset.
+/// Returns the rows and columns of the units in which the file stores the dataset.
 std::pair<Index, Index> storage_unit(const hdf5::Handle& dataset, Index rows, Index cols) {
   const hdf5::ErrorSilencer silencer;
   const hdf5::Handle properties(H5Dget_create_plist(dataset.id()), H5Pclose);
   std::array<hsize_t, 2> chunk{};
   const bool chunked = properties && H5Pget_layout(properties.id()) == H5D_CHUNKED &&
                        H5Pget_chunk(properties.id(), 2, chunk.data()) == 2;
-  // Contiguous: row after row.
+  // A contiguous dataset is stored row by row.
   if (!chunked) return {1, cols};
   return {std::clamp<Index>(static_cast<Index>(chunk[0]), 1, rows),
           std::clamp<Index>(static_cast<Index>(chunk[1]), 1, cols)};
@@ -71,7 +71,7 @@ std::pair<Index, Index> storage_unit(const hdf5::Handle& dataset, Index rows, In
 
 }  // namespace
 
-/// The open file. Immutable; the reads of several threads take turns within hdf5::.
+/// The open file. Immutable; the reads of several threads are serialized within hdf5::.
 struct Hdf5Operator::Dataset {
   std::string path;
   std::string dataset_name;
@@ -108,7 +108,7 @@ struct Hdf5Operator::Dataset {
   Dataset(const Dataset&) = delete;
   Dataset& operator=(const Dataset&) = delete;
 
-  /// The panel, row-major: as a block it is the transpose, cols x rows.
+  /// Reads the panel in row-major order, which as a block is its transpose, cols x rows.
   void read(const Panel& panel, Matrix& transposed) const {
     transposed.resize(panel.cols, panel.rows);
     hdf5::read_block(
@@ -128,7 +128,7 @@ struct Hdf5Operator::Dataset {
   void for_each_panel(const Panel& whole, Index numbers, Visit visit) const {
     const Index row_end = whole.row + whole.rows;
     const Index col_end = whole.col + whole.cols;
-    // Whole rows where a row of chunks fits, else pieces of a row of chunks.
+    // Whole rows if a row of chunks fits, otherwise parts of a row of chunks.
     const Index height = step(numbers / whole.cols, whole.rows, unit_rows);
     const Index width = step(numbers / std::min(height, whole.rows), whole.cols, unit_cols);
     Matrix transposed;

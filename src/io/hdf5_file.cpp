@@ -36,7 +36,7 @@ bool holds_real_numbers(const Handle& dataset) {
   return kind == H5T_INTEGER || kind == H5T_FLOAT;
 }
 
-/// The only dataset of numbers with one or two dimensions.
+/// Returns the name of the only dataset of numbers with one or two dimensions.
 std::string only_matrix(const Handle& file, const std::string& path) {
   std::vector<std::string> found;
   for (const std::string& name : hdf5::list_datasets(file, path)) {
@@ -72,13 +72,13 @@ Hdf5DatasetInfo find(const std::string& path, const std::string& wanted) {
   if (info.rows < 1 || info.cols < 1) {
     throw FileError(fmt::format("{}: {} x {} is no matrix", what, info.rows, info.cols));
   }
-  double value = 0;  // the last entry is the one that a truncated file lacks
+  double value = 0;  // a truncated file lacks the last entry
   hdf5::read_block(dataset, info.rows - 1, 1, info.cols - 1, 1, &value, what);
   return info;
 }
 
-/// How the numbers lie in the file, where they do one after the other in a type of this list, as
-/// they are written without chunks and filters; else empty.
+/// Returns the layout of the numbers in the file if they are contiguous and of a type in the list
+/// below, as numbers written without chunks and filters are; otherwise nothing.
 std::optional<FileNumbers> contiguous_numbers(const Handle& dataset,
                                               const Hdf5DatasetInfo& info,
                                               Index file_bytes) {
@@ -118,11 +118,11 @@ std::optional<FileNumbers> contiguous_numbers(const Handle& dataset,
                       !__builtin_mul_overflow(info.rows, info.cols, &bytes) &&
                       !__builtin_mul_overflow(bytes, numbers.item_size, &bytes) &&
                       bytes <= file_bytes - numbers.offset;
-  if (!inside) return std::nullopt;  // HDF5 says what is wrong with it
+  if (!inside) return std::nullopt;  // HDF5 reports the error
   return numbers;
 }
 
-/// Memory that a forked child fills for its parent, row after row.
+/// Memory that a forked child fills for its parent, row by row.
 class SharedRows {
  public:
   SharedRows(Index rows, Index cols, const std::string& what)
@@ -141,8 +141,8 @@ class SharedRows {
   void* memory_ = nullptr;
 };
 
-/// All entries through libhdf5, which decompresses and converts them: in the trial, which may be in
-/// a child process, and only once.
+/// Reads all entries through libhdf5, which decompresses and converts them. Reads them only once:
+/// in the trial, which may run in a child process.
 Matrix read_through_library(const std::string& path, const Hdf5DatasetInfo& info) {
   const std::string what = label(path, info.dataset);
   const SharedRows rows(info.rows, info.cols, what);
@@ -171,7 +171,7 @@ std::optional<FileNumbers> find_numbers(const std::string& path,
   return contiguous_numbers(hdf5::open_dataset(file, info.dataset, path), info, file_bytes);
 }
 
-/// Throws unless the whole of it may be read into memory.
+/// Throws unless the whole dataset may be read into memory.
 void require_whole(const std::string& path, const Hdf5DatasetInfo& info) {
   const hdf5::ErrorSilencer silencer;
   const Handle file = hdf5::open_file(path);

@@ -23,7 +23,8 @@ namespace {
 std::mutex lock_mutex;
 thread_local int locks_held = 0;
 
-/// Opens the file to learn why that fails, which HDF5 does not tell: permission, open files.
+/// Opens the file to find the reason for a failure, which HDF5 does not report: permission, open
+/// files.
 void require_readable(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
@@ -185,7 +186,8 @@ struct Listing {
   bool too_deep = false;
 };
 
-/// HDF5 resolves each name from the root, so the time for all grows with the square of the depth.
+/// Maximum depth of groups. HDF5 resolves each name from the root, so the time for all names grows
+/// with the square of the depth.
 constexpr std::ptrdiff_t kDeepest = 100;
 
 herr_t collect_dataset(hid_t, const char* name, const H5O_info_t* info, void* data) {

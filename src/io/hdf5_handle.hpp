@@ -8,13 +8,13 @@
 
 #include "matapprox/core/types.hpp"
 
-// Thin ownership of HDF5 identifiers, and the few calls that every reader of ours makes. Every
-// function throws FileError; none lets HDF5 print.
+// Owners of HDF5 identifiers, and the few calls that every reader makes. Every function throws
+// FileError; none lets HDF5 print.
 namespace matapprox::hdf5 {
 
-/// Held around every use of HDF5 (which serializes its callers anyway), and around what a read
-/// guard runs in outside_hdf5, a fork: the child then never inherits HDF5's own lock from a thread
-/// that does not exist there. Nests within a thread.
+/// Held during every use of HDF5 (which serializes its callers anyway), and during the fork that a
+/// read guard runs in outside_hdf5: thus the child never inherits HDF5's own lock from a thread
+/// that does not exist there. May be nested within a thread.
 class Lock {
  public:
   Lock();
@@ -23,7 +23,7 @@ class Lock {
   Lock& operator=(const Lock&) = delete;
 };
 
-/// A Lock during which HDF5 does not print its error stack. Nests.
+/// A Lock during which HDF5 does not print its error stack. May be nested.
 class ErrorSilencer {
  public:
   ErrorSilencer();
@@ -52,7 +52,8 @@ class Handle {
 
   hid_t id() const { return id_; }
   explicit operator bool() const { return id_ >= 0; }
-  /// Closes now; false if HDF5 says that closing failed (a write that did not reach the disk).
+  /// Closes the identifier now. Returns false if HDF5 reports a failure (a write that did not reach
+  /// the disk).
   bool reset();
 
  private:
@@ -67,11 +68,11 @@ Handle open_file(const std::string& path);
 /// root, if there is none of that name.
 Handle open_dataset(const Handle& file, const std::string& name, const std::string& path);
 
-/// The extents of a dataset; empty for a scalar.
+/// Returns the extents of a dataset; empty for a scalar.
 std::vector<Index> shape(const Handle& dataset);
 
-/// What a dataset of real numbers holds in memory terms, or FileError if its type is something else
-/// (compound, string, reference, ...). `what` starts the message: "x.h5:/group/A".
+/// Throws FileError unless the numbers of the dataset are integers or floating-point numbers (not
+/// compound, string, reference, ...). `what` starts the message: "x.h5:/group/A".
 void require_real_numbers(const Handle& dataset, const std::string& what);
 
 /// Reads rows [row, row + rows) x columns [col, col + cols) of a two-dimensional dataset (or, of a

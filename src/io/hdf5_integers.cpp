@@ -12,7 +12,7 @@ namespace matapprox::hdf5 {
 
 namespace {
 
-/// All numbers of a one-dimensional or two-dimensional dataset, as they are stored.
+/// Reads all numbers of a one-dimensional or two-dimensional dataset in their stored type.
 template <class Stored>
 std::vector<Stored> read_whole(const Handle& dataset,
                                const Location& group,
@@ -85,8 +85,8 @@ std::vector<Index> read_integers(const Location& group, const std::string& name)
 
 namespace {
 
-/// Chunks of whole rows, at most a million numbers each where a row is not longer; deflated where
-/// this HDF5 can.
+/// Chunks of whole rows, at most a million numbers each unless a row is longer; deflated if this
+/// HDF5 supports that.
 Handle compressed_layout(const std::vector<Index>& extents) {
   constexpr unsigned kLevel = 4;
   constexpr Index kLargestChunk = Index{1} << 20;
@@ -130,7 +130,7 @@ void read_integer_rows(const Location& group,
   require_extents(dataset, group, name, extents);
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");
-  // HDF5 clips what does not fit, so that only what was stored as such is read into a narrow type.
+  // HDF5 clips numbers that do not fit, so a narrow type is used only for numbers stored in it.
   if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int8_t))) {
     read_as<std::int8_t>(dataset, group, name, extents, sink);
   } else if (is_signed(dataset) && is_stored_as(dataset, H5T_INTEGER, sizeof(std::int32_t))) {

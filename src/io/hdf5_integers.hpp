@@ -6,8 +6,8 @@
 
 #include "io/hdf5_values.hpp"
 
-// Arrays of integers, and of words and floats as they are, with checksums as those of
-// hdf5_values.hpp. The caller holds an ErrorSilencer. Everything throws FileError; messages start
+// Arrays of integers, and of words and floats without conversion, with checksums like those of
+// hdf5_values.hpp. The caller holds an ErrorSilencer. All functions throw FileError; messages start
 // with `file`.
 namespace matapprox::hdf5 {
 
@@ -18,8 +18,8 @@ void write_integers(const Location& group,
                     bool narrow = false);
 std::vector<Index> read_integers(const Location& group, const std::string& name);
 
-/// An array of bytes, 16-bit words or floats as it is, without copies in other types. Stored is
-/// std::uint8_t, std::uint16_t or float; reading throws where the file holds another type.
+/// Writes or reads an array of bytes, 16-bit words or floats without copies in other types. Stored
+/// is std::uint8_t, std::uint16_t or float; reading throws if the file has another type.
 template <class Stored>
 void write_array(const Location& group, const std::string& name, std::span<const Stored> values);
 template <class Stored>
@@ -32,21 +32,21 @@ void write_table(const Location& group,
                  std::span<const Index> values,
                  Index columns);
 
-/// Reads what write_table wrote, as a whole.
+/// Reads a whole table that write_table wrote.
 std::vector<Index> read_table(const Location& group, const std::string& name, Index columns);
 
-/// How integers are stored in a table.
+/// Type in which integers are stored.
 enum class IntegerType { kInt8, kInt32 };
 
-/// Writes an array of integers (one extent or two, all at least 1), in chunks that are compressed;
-/// they must fit the type.
+/// Writes an array of integers (one extent or two, all at least 1) in compressed chunks. The
+/// integers must fit the type.
 void write_integer_rows(const Location& group,
                         const std::string& name,
                         const std::vector<Index>& extents,
                         IntegerType type,
                         const RowSource& source);
-/// Reads integers of any type in pieces; the extents must be those given. Beyond 2^53 they are
-/// rounded. Verifies the checksum where there is one. Memory: a piece, whatever the extents.
+/// Reads integers of any type in pieces; the extents must be those given. Integers beyond 2^53 are
+/// rounded. Verifies the checksum if there is one. Memory: one piece, for any extents.
 void read_integer_rows(const Location& group,
                        const std::string& name,
                        const std::vector<Index>& extents,

@@ -17,7 +17,7 @@ namespace matapprox::hdf5 {
 
 namespace {
 
-/// What HDF5 holds of an open file. It begins with the part that HDF5 itself fills in.
+/// Driver data of an open file. It begins with the part that HDF5 itself fills in.
 struct OpenFile {
   H5FD_t common;
   AtomicOutput* output;
@@ -29,7 +29,7 @@ const OpenFile& ours(const H5FD_t* file) { return *reinterpret_cast<const OpenFi
 
 constexpr haddr_t kLargestAddress = static_cast<haddr_t>(std::numeric_limits<off_t>::max());
 
-/// What the access list of the file carries; HDF5 copies and frees it.
+/// Driver data in the access list of the file; HDF5 copies and frees it.
 struct Access {
   AtomicOutput* output;
 };
@@ -54,7 +54,7 @@ herr_t close_output(H5FD_t* file) {
   return 0;
 }
 
-/// What the drivers for one ordinary file have, so that HDF5 lays files out as with those.
+/// Reports the features of the drivers for one ordinary file, so that HDF5 uses the same layout.
 herr_t query_features(const H5FD_t*, unsigned long* features) {
   *features = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
               H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
@@ -92,7 +92,7 @@ H5FD_class_t driver_functions() {
   H5FD_class_t functions{};
 #ifdef H5FD_CLASS_VERSION
   functions.version = H5FD_CLASS_VERSION;
-  functions.value = static_cast<H5FD_class_value_t>(512);  // the first that HDF5 leaves to others
+  functions.value = static_cast<H5FD_class_value_t>(512);  // the first one free for others
 #endif
   functions.name = "matapprox";
   functions.maxaddr = kLargestAddress;
@@ -114,7 +114,7 @@ H5FD_class_t driver_functions() {
   return functions;
 }
 
-/// Registered once; HDF5 keeps the address of the functions.
+/// Registers the driver once; HDF5 keeps the address of the functions.
 hid_t driver() {
   static const H5FD_class_t functions = driver_functions();
   static const hid_t id = H5FDregister(&functions);

@@ -10,13 +10,13 @@
 #include "io/hdf5_values.hpp"
 #include "io/trial_read.hpp"
 
-// What arrays of numbers share, whatever their type: their rows go into a dataset and out of it in
-// pieces, with a checksum of all of its bytes. Only for the sources that write and read them.
+// Common functions for arrays of numbers of any type: their rows are written to and read from a
+// dataset in pieces, with a checksum of all bytes. Only for the sources that write and read arrays.
 namespace matapprox::hdf5 {
 
-/// "FILE: dataset 'NAME'"
+/// Returns "FILE: dataset 'NAME'".
 std::string label(const Location& group, const std::string& name);
-/// Throws FileError: the label, and what of it.
+/// Throws FileError: the label, and `what`.
 [[noreturn]] void fail_dataset(const Location& group,
                                const std::string& name,
                                const std::string& what);
@@ -26,10 +26,10 @@ Handle create_dataset(const Location& group,
                       const std::vector<Index>& extents,
                       hid_t type,
                       hid_t layout = H5P_DEFAULT);
-/// Throws FileError unless it is there and holds real numbers.
+/// Opens a dataset. Throws FileError unless it exists and has real numbers.
 Handle open_member(const Location& group, const std::string& name);
-/// One stretch of the file, which the dataset has from the beginning and which HDF5 leaves as it
-/// is: whoever writes it, by HDF5 or past it, the file is the same.
+/// Layout of a dataset that is one contiguous part of the file, allocated at creation and never
+/// filled by HDF5. The file is the same if the numbers are written by HDF5 or directly.
 Handle stretch_of_file();
 bool is_contiguous(const Handle& dataset);
 bool is_stored_as(const Handle& dataset, H5T_class_t kind, std::size_t bytes);
@@ -38,26 +38,27 @@ void require_extents(const Handle& dataset,
                      const Location& group,
                      const std::string& name,
                      const std::vector<Index>& extents);
-/// Numbers of an array, after checking that they can be: stored in this file, and fit in memory.
+/// Returns the number of entries of an array. Throws unless it has 1 or 2 dimensions and fits in
+/// memory.
 Index count_numbers(const std::vector<Index>& extents,
                     const Location& group,
                     const std::string& name);
 
-/// Of an array of one extent or two.
+/// Number of columns of an array of one extent or two.
 Index columns_of(const std::vector<Index>& extents);
-/// Of a piece: a million numbers, or one row where it is longer.
+/// Number of rows of a piece: a million numbers, or one row if that is longer.
 Index rows_at_once(const std::vector<Index>& extents);
 
-/// The checksum of bytes behind those that `sum` is of.
+/// Continues the checksum `sum` of the bytes before with these bytes.
 unsigned long add_checksum(unsigned long sum, const void* bytes, std::size_t count);
 void put_checksum(const Handle& dataset, const std::string& file, unsigned long sum);
-/// Compares with the stored checksum; a file without one (edited by another program) is believed.
+/// Compares with the stored checksum; accepts a file without one (edited by another program).
 void verify_checksum(const Handle& dataset,
                      const Location& group,
                      const std::string& name,
                      unsigned long sum);
 
-/// HDF5's names of a type of numbers, in memory and in the file.
+/// HDF5's names of a number type, in memory and in the file.
 template <class Number>
 struct NumberType;
 template <>
@@ -96,7 +97,7 @@ struct NumberType<std::uint16_t> {
   static hid_t file() { return H5T_STD_U16LE; }
 };
 
-/// Moves rows first .. first+count-1 between a dataset and memory of type `type`.
+/// Moves rows first .. first+count-1 between a dataset and memory, by a call of `transfer`.
 template <class Transfer>
 bool transfer_rows(
     const Handle& dataset, Index first, Index count, Index cols, Transfer&& transfer) {
@@ -111,7 +112,7 @@ bool transfer_rows(
          transfer(memory_space.id(), file_space.id()) >= 0;
 }
 
-/// Returns the checksum of what it writes.
+/// Writes all rows and returns the checksum of the written bytes.
 template <class Stored>
 unsigned long write_rows(const Handle& dataset,
                          const Location& group,
@@ -157,7 +158,8 @@ void write_as(const Location& group,
   put_checksum(dataset, group.file, write_rows<Stored>(dataset, group, name, extents, source));
 }
 
-/// A trial reads the ends of what HDF5 only copies from the file, and all of what it decodes.
+/// Reads all rows. A trial reads only the ends of a contiguous dataset, which HDF5 just copies from
+/// the file, but all of a dataset that HDF5 decodes.
 template <class Stored>
 void read_as(const Handle& dataset,
              const Location& group,

@@ -23,7 +23,7 @@ thread_local bool external_files_allowed = false;
 
 constexpr const char* kHowToAllow =
     "other files are read only with --allow-external (allow_external in C++ and Python)";
-/// Virtual datasets of virtual datasets of ...
+/// Maximum nesting of virtual datasets.
 constexpr int kDeepest = 8;
 
 [[noreturn]] void refuse_external(const std::string& what,
@@ -33,7 +33,7 @@ constexpr int kDeepest = 8;
       fmt::format("{}: {} of the file {}; {}", what, kind, in_quotes(other), kHowToAllow));
 }
 
-/// The callback of H5Pset_elink_cb: keeps the name of the other file and refuses.
+/// Callback of H5Pset_elink_cb: stores the name of the other file and refuses the link.
 herr_t refuse_link(const char* /*parent_file*/,
                    const char* /*parent_group*/,
                    const char* child_file,
@@ -84,8 +84,8 @@ double bytes_of_type(const Handle& dataset) {
   return type ? static_cast<double>(H5Tget_size(type.id())) : 0.0;
 }
 
-/// External storage: raw bytes of other files. HDF5 gives zeros for what such a file is too short
-/// for.
+/// Checks external storage, which is raw bytes of other files. HDF5 returns zeros for bytes beyond
+/// the end of such a file.
 void check_external_storage(const Handle& dataset, const Handle& layout, const std::string& what) {
   double left = count_of_points(dataset) * bytes_of_type(dataset);
   const int count = H5Pget_external_count(layout.id());
@@ -121,8 +121,8 @@ std::string source_name(SourceName get, const Handle& layout, std::size_t k) {
   return name;
 }
 
-/// The file of a virtual source, where HDF5 looks for it: beside the file of the dataset, then as
-/// it is named.
+/// Opens the file of a virtual source where HDF5 searches for it: beside the file of the dataset,
+/// then under its name as given.
 Handle open_source_file(const Handle& dataset, const std::string& name) {
   if (name == ".") return {H5Iget_file_id(dataset.id()), H5Fclose};
   const fs::path beside = fs::path(folder_of_file(dataset)) / name;
@@ -133,7 +133,7 @@ Handle open_source_file(const Handle& dataset, const std::string& name) {
   return {};
 }
 
-/// Whether a selection of a source lies within the source as it is now.
+/// True if a selection of a source lies within the source as it is now.
 bool is_inside(const Handle& selected, const Handle& source) {
   // A selection of everything has no extents of its own.
   if (selected && H5Sget_select_type(selected.id()) == H5S_SEL_ALL) return true;
@@ -149,7 +149,7 @@ bool is_inside(const Handle& selected, const Handle& source) {
   return true;
 }
 
-/// Source number k of a virtual dataset: HDF5 gives fill values for what is missing.
+/// Checks source number k of a virtual dataset: HDF5 returns fill values for missing numbers.
 void check_source(const Handle& dataset,
                   const Handle& layout,
                   std::size_t k,
@@ -193,7 +193,7 @@ void check_virtual(const Handle& dataset,
     throw FileError(fmt::format("{}: no source has all numbers of this virtual dataset", what));
 }
 
-/// Every chunk was written, or the file says what stands for one that was not.
+/// Checks that every chunk was written, or that the file defines a fill value.
 void check_chunks(const Handle& dataset, const Handle& layout, const std::string& what) {
   const Handle space(H5Dget_space(dataset.id()), H5Sclose);
   const int rank = space ? H5Sget_simple_extent_ndims(space.id()) : 0;
@@ -246,7 +246,7 @@ struct Walk {
   std::string complaint;
 };
 
-/// Visits a link of a file; the complaint, if there is one, ends the walk.
+/// Visits a link of a file; a complaint ends the walk.
 herr_t visit_link(hid_t group, const char* name, const H5L_info_t* info, void* data) {
   auto& walk = *static_cast<Walk*>(data);
   try {
@@ -264,7 +264,7 @@ herr_t visit_link(hid_t group, const char* name, const H5L_info_t* info, void* d
     if (layout && H5Pget_external_count(layout.id()) > 0)
       check_external_storage(object, layout, what);
     return 0;
-  } catch (const Error& error) {  // nothing may be thrown through HDF5
+  } catch (const Error& error) {  // no exception may pass through HDF5
     walk.complaint = error.what();
     return 1;
   }

@@ -5,10 +5,12 @@
 #include "io/hdf5_handle.hpp"
 
 // HDF5 can take the numbers of a dataset from other files (external links, external storage,
-// virtual datasets), and gives fill values for numbers that nobody wrote. Both are refused here.
+// virtual datasets), and returns fill values for numbers that were never written. Both are refused
+// here.
 namespace matapprox::hdf5 {
 
-/// While one that allows it lives, the readers of this thread follow datasets into other files.
+/// While a scope with `allowed` exists, the readers of this thread follow datasets into other
+/// files.
 class ExternalScope {
  public:
   explicit ExternalScope(bool allowed);
@@ -20,27 +22,26 @@ class ExternalScope {
   bool before_;
 };
 
-/// Whether an ExternalScope of this thread allows other files.
+/// True if an ExternalScope of this thread allows other files.
 bool external_allowed();
 
-/// H5Dopen2 that does not follow an external link unless external_allowed(): then it throws
-/// FileError naming the other file. An empty handle for what is missing or damaged.
+/// Calls H5Dopen2. Does not follow an external link unless external_allowed(), but throws FileError
+/// naming the other file. Returns an empty handle for a missing or damaged dataset.
 Handle open_dataset_here(hid_t place, const std::string& name, const std::string& file);
-/// The same for H5Gopen2.
+/// Same for H5Gopen2.
 Handle open_group_here(hid_t place, const std::string& name, const std::string& file);
 
 /// Throws FileError unless the numbers of the dataset are in its own file (or in other files that
-/// exist, where external_allowed()) and were all written, and a chunk is in proportion to the size
-/// of the file. Chunks that were never written count as written where the file defines a fill
-/// value.
+/// exist, if external_allowed()) and were all written, and a chunk is in proportion to the size of
+/// the file. Chunks that were never written count as written if the file defines a fill value.
 void require_stored(const Handle& dataset, const std::string& what);
 
-/// Throws FileError, NotAvailable unless all numbers, as doubles, are in proportion to the size of
-/// the file and fit in memory.
+/// Throws FileError or NotAvailable unless all numbers, as doubles, are in proportion to the size
+/// of the file and fit in memory.
 void require_room(const Handle& dataset, const std::string& what);
 
-/// Throws FileError if any link or dataset of the file leads into another file, unless
-/// external_allowed(): for files that another library reads.
+/// Throws FileError if any link or dataset of the file refers to another file, unless
+/// external_allowed(). For files that another library reads.
 void require_own_file(const std::string& path);
 
 }  // namespace matapprox::hdf5

@@ -10,7 +10,7 @@ namespace matapprox::hdf5 {
 
 namespace {
 
-/// A number of 16 bits, as it lies in memory and in the file.
+/// A 16-bit number in its representation in memory and in the file.
 template <Precision precision>
 struct SmallNumber {
   static constexpr const SmallFloat& format() {
@@ -25,7 +25,7 @@ struct SmallNumber {
 using Float16 = SmallNumber<Precision::kFloat16>;
 using Bfloat16 = SmallNumber<Precision::kBfloat16>;
 
-/// HDF5's description of a format; made once, and left to HDF5 at the end.
+/// Creates HDF5's description of a format; called once per format, and HDF5 frees it at the end.
 hid_t small_float_type(const SmallFloat& format) {
   const auto exponent = static_cast<std::size_t>(format.exponent_bits);
   const auto mantissa = static_cast<std::size_t>(format.mantissa_bits);
@@ -49,7 +49,7 @@ struct NumberType<SmallNumber<precision>> {
 
 namespace {
 
-/// Where HDF5 has put the dataset, in the file that it writes.
+/// Returns the place of the dataset in the file that HDF5 writes.
 std::optional<FilePlace> place_of(const Handle& dataset, const Location& group) {
   const haddr_t offset = H5Dget_offset(dataset.id());
   const ssize_t length = H5Fget_name(dataset.id(), nullptr, 0);

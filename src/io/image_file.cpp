@@ -34,7 +34,7 @@ GrayImage decode(std::string_view bytes, const std::string& name) {
 }
 
 void require_image(std::string_view start, const std::string& name) {
-  if (!start.empty() && !looks_like_image(start)) decode(start, name);  // says what it is not
+  if (!start.empty() && !looks_like_image(start)) decode(start, name);  // throws
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace matapprox::images {
 
 constexpr Index kLargestSide = Index{1} << 20;
 
-/// What a decoder delivers: rows of 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGB, alpha) samples of
-/// one byte, or of two, high byte first.
+/// Output of a decoder: rows of 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGB, alpha) samples of one
+/// byte, or of two, high byte first.
 struct Samples {
   Index rows = 0;
   Index cols = 0;
@@ -30,10 +30,11 @@ inline double luminance(double red, double green, double blue) {
 /// Throws FileError for a side outside 1..kLargestSide and for pixels out of proportion to the
 /// bytes of the file, NotAvailable if memory is short.
 void require_size(Index rows, Index cols, std::size_t file_bytes, const std::string& name);
-/// A pixel with R = G = B keeps that value; was_color says whether there is any other.
+/// Converts samples to gray. A pixel with R = G = B keeps that value; was_color is true if there is
+/// any other pixel.
 GrayImage from_samples(const Samples& samples);
 
-/// The samples of a PNG as they are; those of images with a palette looked up.
+/// Returns the samples of a PNG unchanged; palette indices are replaced by their colors.
 Samples png_samples(std::string_view bytes, const std::string& name);
 GrayImage decode_png(std::string_view bytes, const std::string& name);
 GrayImage decode_jpeg(std::string_view bytes, const std::string& name);

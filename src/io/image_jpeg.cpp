@@ -10,7 +10,7 @@
 #include "matapprox/core/error.hpp"
 
 // libjpeg reports errors through callbacks that must not return: they longjmp to the function that
-// called setjmp, which holds only plain values across it.
+// called setjmp, which has only plain values at that time.
 namespace matapprox::images {
 
 namespace {
@@ -27,8 +27,9 @@ void give_up(j_common_ptr jpeg) {
   std::longjmp(session->jump, 1);
 }
 
-/// Called for warnings (level -1) and traces. A decoder that goes on after damaged data would hand
-/// out invented pixels, so a warning is an error, but for stray bytes between segments.
+/// Called for warnings (level -1) and traces. A decoder that continues after damaged data would
+/// return invented pixels, so a warning is an error, except for stray bytes between segments and an
+/// unknown Adobe transform.
 void judge_message(j_common_ptr jpeg, int level) {
   if (level < 0 && jpeg->err->msg_code != JWRN_EXTRANEOUS_DATA &&
       jpeg->err->msg_code != JWRN_ADOBE_XFORM) {
@@ -52,7 +53,7 @@ struct JpegReader {
   jpeg_decompress_struct jpeg{};
 };
 
-/// Reads the header and asks for the luminance where the file holds it, else for RGB.
+/// Reads the header and requests the luminance if the file has it, otherwise RGB.
 bool start(JpegReader& reader, Session& session, std::string_view bytes) {
   if (setjmp(session.jump) != 0) return false;
   jpeg_create_decompress(&reader.jpeg);

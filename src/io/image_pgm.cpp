@@ -14,7 +14,7 @@ class Reader {
  public:
   Reader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
 
-  /// The next number, which must be in lowest..highest.
+  /// Reads the next number, which must be in lowest..highest.
   Index number(const char* what, Index lowest, Index highest) {
     skip_blanks_and_comments();
     const std::size_t start = at_;
@@ -41,7 +41,7 @@ class Reader {
     return value;
   }
 
-  /// What follows the one blank after the header.
+  /// Returns the bytes after the single blank that ends the header.
   std::string_view rest() const { return at_ < bytes_.size() ? bytes_.substr(at_ + 1) : ""; }
 
   void require_end() {
@@ -108,7 +108,7 @@ GrayImage decode_pgm(std::string_view bytes, const std::string& name) {
   const Index maximum = reader.number("the largest gray value", 1, 65535);
   const bool is_text = bytes[1] == '2';
   const Index bytes_each = maximum > 255 ? 2 : 1;
-  if (rows * cols > static_cast<Index>(bytes.size())) {  // each pixel takes a byte at least
+  if (rows * cols > static_cast<Index>(bytes.size())) {  // each pixel takes at least a byte
     throw FileError(fmt::format("{}: {} bytes cannot hold the {} x {} pixels that the header says",
                                 name,
                                 bytes.size(),

@@ -8,8 +8,8 @@
 #include "io/image_formats.hpp"
 #include "matapprox/core/error.hpp"
 
-// libpng reports errors by longjmp. Every function that calls setjmp here holds only plain values
-// across it; what must be destroyed lives in the caller.
+// libpng reports errors by longjmp. Every function that calls setjmp here has only plain values at
+// that time; objects with a destructor are in the caller.
 namespace matapprox::images {
 
 namespace {
@@ -48,8 +48,8 @@ struct PngReader {
   png_infop info;
 };
 
-/// Reads up to the pixels and asks for one or two bytes a sample; of images with a palette, for one
-/// index a byte.
+/// Reads up to the pixels and requests one or two bytes per sample, or one index per byte for
+/// images with a palette.
 bool start(PngReader& reader, PngSession& session) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_read_fn(reader.png, &session, read_bytes);
@@ -76,7 +76,7 @@ bool read_rows(PngReader& reader, png_bytepp rows) {
   return true;
 }
 
-/// The colors of a palette, and how opaque they are if the file says so.
+/// Colors of a palette, and their opacity if the file has it.
 struct Colors {
   png_colorp values = nullptr;
   int count = 0;
@@ -91,8 +91,8 @@ Colors palette_of(const PngReader& reader) {
   return colors;
 }
 
-/// Looks the indices up. libpng would do that itself, and take black for an index that the palette
-/// does not have.
+/// Replaces the palette indices by colors. libpng itself would use black for an index that the
+/// palette does not have.
 void look_up(const Colors& colors, const std::string& name, Samples& samples) {
   const bool has_opacity = colors.opacities > 0;
   std::vector<unsigned char> looked_up;
@@ -122,7 +122,8 @@ void look_up(const Colors& colors, const std::string& name, Samples& samples) {
   throw FileError(fmt::format("{}: damaged PNG: {}", name, session.message.data()));
 }
 
-/// Deflate packs at most 1032 to 1, so that a header cannot promise more than the file holds.
+/// Throws if the file is too small for the pixels that the header declares: deflate compresses at
+/// most 1032 to 1.
 void require_plausible(const PngReader& reader, std::size_t file_bytes, const std::string& name) {
   const double promised = static_cast<double>(png_get_image_height(reader.png, reader.info)) *
                           static_cast<double>(png_get_image_width(reader.png, reader.info)) *
@@ -213,7 +214,7 @@ std::string encode_png(const std::vector<unsigned char>& pixels,
   png_structp png =
       png_create_write_struct(PNG_LIBPNG_VER_STRING, &session, keep_error, ignore_warning);
   png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
-  std::vector<unsigned char> copy = pixels;  // libpng's interface asks for mutable rows
+  std::vector<unsigned char> copy = pixels;  // libpng's interface requires mutable rows
   std::vector<png_bytep> lines;
   for (Index i = 0; i < rows; ++i) lines.push_back(copy.data() + i * cols);
   bool written = false;

@@ -32,7 +32,7 @@ Matrix take_dense(const std::string& path, Source& source) {
 SparseMatrix take_sparse(Source& source) {
   SparseMatrix A;
   if (auto* stored = std::get_if<SparseMatrix>(&source.matrix)) {
-    A.swap(*stored);  // Eigen 3.4 would copy where it is asked to move
+    A.swap(*stored);  // Eigen 3.4 would copy in a move
     return A;
   }
   A = std::get<Matrix>(source.matrix).sparseView(0.0, 0.0);
@@ -76,7 +76,7 @@ OperatorPointer as_graph(const std::string& path, Source& source, InputKind kind
   return std::make_shared<SparseOperator>(normalized_laplacian(A), "normalized graph Laplacian");
 }
 
-/// Column numbers from "0,5,last", ascending, each once.
+/// Returns the column numbers of "0,5,last", ascending and without duplicates.
 std::vector<Index> parse_columns(const std::string& path, const std::string& text, Index cols) {
   std::vector<Index> result;
   std::size_t start = 0;
@@ -101,7 +101,7 @@ std::vector<Index> parse_columns(const std::string& path, const std::string& tex
   return result;
 }
 
-/// The table less the columns that the caller leaves out.
+/// Returns the table without the skipped columns.
 Matrix take_table(const std::string& path, Source& source, const LoadOptions& options) {
   Matrix table = take_dense(path, source);
   if (options.skip_columns.empty()) return table;

@@ -10,19 +10,19 @@
 
 namespace matapprox {
 
-/// What a reader found, before it is known as what it is wanted.
+/// Content of a file before its conversion to the requested kind of operator.
 struct Source {
   FileMatrix matrix;
   bool is_image = false;
-  std::shared_ptr<const LinearOperator> ready;  ///< an operator already; `matrix` is empty then
+  std::shared_ptr<const LinearOperator> ready;  ///< operator, if ready; `matrix` is then empty
   std::vector<std::string> notes;
 };
 
-/// check_effect for all options that are not at their defaults.
+/// Calls check_effect for all options that are not at their defaults.
 void check_kind_options(const std::string& path, const LoadOptions& options);
 
-/// Turns the numbers into the operator that options.kind asks for, adding to the notes. Moves from
-/// `source`. Throws InvalidArgument, starting with `path`, if it cannot be.
+/// Converts the numbers to the operator that options.kind requests, adding to the notes. Moves from
+/// `source`. Throws InvalidArgument, starting with `path`, if that is impossible.
 std::shared_ptr<const LinearOperator> make_operator(const std::string& path,
                                                     Source& source,
                                                     const LoadOptions& options);

@@ -8,10 +8,10 @@
 
 namespace matapprox {
 
-/// The number of '\n' in a text. Counts in bytes, which a compiler turns into vector instructions.
+/// Returns the number of '\n' in a text. Counts in bytes, so that the compiler can vectorize it.
 inline Index count_line_ends(std::string_view text) {
   constexpr std::size_t kLanes = 64;
-  constexpr std::size_t kMaxRounds = 255;  // what a byte can count
+  constexpr std::size_t kMaxRounds = 255;  // largest number in a byte
   Index total = 0;
   while (text.size() >= kLanes) {
     const std::size_t rounds =

@@ -5,12 +5,12 @@
 
 namespace matapprox {
 
-/// Goes through a text line by line; "\n" and "\r\n" both end a line, the last line needs neither.
+/// Reads a text line by line; "\n" and "\r\n" both end a line, and the last line may have neither.
 class LineReader {
  public:
   explicit LineReader(std::string_view text, std::size_t at = 0) : text_(text), next_(at) {}
 
-  /// Moves on to the next line; false at the end.
+  /// Moves to the next line; returns false at the end.
   bool advance() {
     if (next_ >= text_.size()) return false;
     start_ = next_;
@@ -23,7 +23,7 @@ class LineReader {
   }
 
   std::string_view line() const { return line_; }
-  std::size_t start() const { return start_; }  ///< of the line, in the text
+  std::size_t start() const { return start_; }  ///< position of the line in the text
   std::size_t next() const { return next_ < text_.size() ? next_ : text_.size(); }
 
  private:
@@ -33,7 +33,7 @@ class LineReader {
   std::size_t next_;
 };
 
-/// True for what separates fields within a line.
+/// True for a character that separates fields within a line.
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 inline const char* skip_blanks(const char* p, const char* end) {

@@ -7,7 +7,8 @@
 
 namespace matapprox {
 
-/// The `count` bytes at `at` as a number, lowest byte first; the caller knows that they are there.
+/// Returns the `count` bytes at `at` as a number, lowest byte first; the caller has to check that
+/// they exist.
 inline std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
   std::uint64_t value = 0;
   for (std::size_t k = count; k-- > 0;)

@@ -38,7 +38,7 @@ bool has_variables(FileFormat format) {
   return format == FileFormat::kMat || format == FileFormat::kNpz || format == FileFormat::kHdf5;
 }
 
-/// Plain tables are edge lists where a graph is asked for.
+/// Treats plain tables as edge lists if a graph is requested.
 FileFormat format_for(FileFormat format, InputKind kind) {
   return format == FileFormat::kDelimited && is_graph_kind(kind) ? FileFormat::kEdgeList : format;
 }
@@ -79,7 +79,7 @@ Source from_image(GrayImage image) {
   return source;
 }
 
-/// By swap(): Eigen 3.4 would copy a sparse matrix where it is asked to move it.
+/// Uses swap(), because Eigen 3.4 would copy a sparse matrix in a move.
 template <class Values>
 Source from_values(Values& values) {
   Source source;
@@ -101,7 +101,7 @@ Source from_mat(const std::string& path, const LoadOptions& options) {
   return from_matrix(std::move(matrix));
 }
 
-/// A saved approximation, a dataset read whole, or one that stays in the file.
+/// Returns a saved approximation, a dataset read as a whole, or a dataset that stays in the file.
 Source from_hdf5(const FileName& name, const LoadOptions& options) {
   Source source;
   std::string dataset = name.dataset.empty() ? options.variable : name.dataset;
@@ -139,7 +139,8 @@ Source from_table(const std::function<Matrix(std::vector<std::string>*)>& read) 
   return source;
 }
 
-/// Says so where keep_explicit_zeros changes nothing: a script may give it for all of its files.
+/// Adds a note if keep_explicit_zeros has no effect. That is no error: a script may give it for all
+/// of its files.
 void note_unused_zeros(FileFormat format, const LoadOptions& options, Source& source) {
   if (!options.keep_explicit_zeros) return;
   const bool reads_them = format == FileFormat::kMatrixMarket || format == FileFormat::kMat;
@@ -204,7 +205,7 @@ Source read_bytes(std::string_view bytes,
   }
 }
 
-/// The format of a stream without a name that tells it.
+/// Returns the format of a stream, which has no name that determines it.
 FileFormat format_of_start(std::string_view start, const std::string& name) {
   const FileFormat format = format_of_bytes(start);
   const bool has_signature =
@@ -213,7 +214,7 @@ FileFormat format_of_start(std::string_view start, const std::string& name) {
   return format;
 }
 
-/// Standard input ("-"), or another open stream that has a name in the file system.
+/// True for standard input ("-") and for other open streams that have a name in the file system.
 bool is_stream(const std::string& path) {
   return path == "-" || path == "/dev/stdin" || path.starts_with("/dev/fd/") ||
          path.starts_with("/proc/self/fd/");
@@ -262,7 +263,8 @@ void require_vectors(const std::string& path, const SparseMatrix& A) {
       fmt::format("for {} x {}; leave out empty rows and columns", A.rows(), A.cols()));
 }
 
-/// The kind and every option that is not at its default: "kernel kernel=laplacian bandwidth=2".
+/// Returns the kind and every option that is not at its default: "kernel kernel=laplacian
+/// bandwidth=2".
 std::string kind_in_words(const LoadOptions& options) {
   std::string words(enum_name(options.kind));
   const std::vector<OptionText> defaults = list_options(LoadOptions{});

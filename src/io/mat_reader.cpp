@@ -58,7 +58,7 @@ bool is_numeric(const matvar_t& variable) {
 
 struct Entry {
   std::string name;
-  std::string what;  ///< "A (10 x 10)" for lists
+  std::string what;  ///< text for lists: "A (10 x 10)"
   bool is_matrix = false;
   bool is_scalar = false;
 };
@@ -88,7 +88,7 @@ std::string in_words(const std::vector<Entry>& entries, bool matrices_only) {
   return words.empty() ? "nothing" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-/// The only matrix; scalars beside it do not count.
+/// Returns the name of the only matrix, ignoring scalars beside it.
 std::string only_matrix(const std::string& path) {
   const std::vector<Entry> entries = list_variables(path);
   std::vector<std::string> matrices;
@@ -116,7 +116,7 @@ std::string only_matrix(const std::string& path) {
                               in_words(list_variables(path), false)));
 }
 
-/// The variable, or with "Problem.A" a field of a structure; `top` owns it.
+/// Returns the variable, or for "Problem.A" a field of a structure; `top` owns it.
 const matvar_t& find_variable(const std::string& path,
                               mat_t* file,
                               const std::string& name,
@@ -170,7 +170,7 @@ Shape shape_of(const matvar_t& variable, const std::string& label) {
   return {static_cast<Index>(variable.dims[0]), static_cast<Index>(variable.dims[1])};
 }
 
-/// Calls visit with a pointer of the type in which libmatio holds the numbers.
+/// Calls visit with a pointer of the type in which libmatio stores the numbers.
 template <class Visit>
 void with_type(matio_types type, const void* data, const std::string& label, Visit&& visit) {
   switch (type) {
@@ -220,7 +220,7 @@ Matrix dense_matrix(const matvar_t& variable, Shape shape, const std::string& la
   return A;
 }
 
-/// Compressed columns as libmatio holds them, checked.
+/// Checks and returns the compressed columns of libmatio.
 const mat_sparse_t& sparse_parts(const matvar_t& variable, Shape shape, const std::string& label) {
   const auto* parts = static_cast<const mat_sparse_t*>(variable.data);
   const bool present = parts != nullptr && parts->jc != nullptr &&
@@ -247,7 +247,7 @@ const mat_sparse_t& sparse_parts(const matvar_t& variable, Shape shape, const st
   return *parts;
 }
 
-/// Columns to rows by a counting sort: within a row, columns come out ascending.
+/// Converts columns to rows by a counting sort, which gives ascending columns within a row.
 SparseMatrix sparse_matrix(const matvar_t& variable, Shape shape, const std::string& label) {
   const mat_sparse_t& parts = sparse_parts(variable, shape, label);
   const Index stored = parts.jc[shape.cols];

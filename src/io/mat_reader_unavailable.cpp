@@ -1,7 +1,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/mat_file.hpp"
 
-// Built in place of mat_reader.cpp where matio is left out.
+// Compiled instead of mat_reader.cpp in builds without matio.
 namespace matapprox {
 
 FileMatrix read_mat(const std::string& path, const std::string& /*variable*/) {

@@ -26,8 +26,8 @@ std::uint32_t read_word(std::string_view bytes, std::size_t at, bool big_endian)
   return word;
 }
 
-/// True if `data` is one whole zlib stream; what it inflates to is thrown away. Throws FileError
-/// for more than `most` bytes.
+/// True if `data` is one whole zlib stream; discards the inflated bytes. Throws FileError if they
+/// are more than `most`.
 bool inflates(std::string_view data, std::uint64_t most, const std::string& name) {
   z_stream stream{};
   if (inflateInit(&stream) != Z_OK) return false;
@@ -53,7 +53,8 @@ bool inflates(std::string_view data, std::uint64_t most, const std::string& name
   return state == Z_STREAM_END;
 }
 
-/// Most bytes to which a compressed variable may inflate: libmatio takes up to six times as many.
+/// Largest number of bytes to which a compressed variable may inflate: libmatio uses up to six
+/// times as many.
 std::uint64_t most_of(std::uint64_t compressed) {
   return std::max(std::uint64_t{128} << 20, 64 * compressed);
 }

@@ -31,7 +31,8 @@ constexpr Index kLongestName = 63;
 
 Index padded(Index bytes) { return (bytes + 7) / 8 * 8; }
 
-/// The file so far. An element is opened with its tag; its size is known when it is closed.
+/// Builds the file in memory. An element is opened with its tag; its size is written when it is
+/// closed.
 class Writer {
  public:
   explicit Writer(Index capacity) {
@@ -102,7 +103,7 @@ void put_matrix(Writer& writer, const std::string& name, const SparseMatrix& A) 
   writer.close_matrix(start);
 }
 
-/// Bytes of a matrix as an element, an upper bound.
+/// Upper bound of the bytes of a matrix as an element.
 Index element_bytes(const FileMatrix& value) {
   const Index heading = 8 + 16 + 16 + 8 + padded(kLongestName);
   if (const auto* A = std::get_if<Matrix>(&value)) return heading + 8 + 8 * A->size();

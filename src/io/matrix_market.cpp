@@ -28,7 +28,7 @@ using matrix_market::Symmetry;
 
 bool is_integer(double value) { return value == std::trunc(value); }
 
-/// What is wrong with a line that is not an entry; called only once that is known.
+/// Returns an error message for a line that is known not to be an entry.
 std::string explain_entry(const Header& h, std::string_view line, Misfit& misfit) {
   const auto fields = blank_separated(line);
   const std::size_t expected = h.field == Field::kPattern ? 2 : 3;
@@ -63,13 +63,13 @@ std::string explain_entry(const Header& h, std::string_view line, Misfit& misfit
                      index[1]);
 }
 
-/// What was met in one piece of the body, up to the first line that is not one.
+/// Entries of one piece of the body, up to the first line that is no entry.
 struct EntryPiece {
   Index lines = 0;            ///< entries in the text
-  const char* bad = nullptr;  ///< the line that is not an entry
+  const char* bad = nullptr;  ///< the line that is no entry, or null
 };
 
-/// Reads one entry between p and the line's end; nullptr if it is none.
+/// Reads one entry between p and the line's end; returns nullptr if it is none.
 inline const char* read_entry(const Header& h, const char* p, const char* end, EntryList& entries) {
   Index row = 0;
   Index col = 0;
@@ -97,7 +97,7 @@ inline const char* read_entry(const Header& h, const char* p, const char* end, E
 
 const char* line_end(const char* p, const char* end) { return std::find(p, end, '\n'); }
 
-/// Room that the entries of a text need at most; a symmetric file stores both triangles.
+/// Largest number of entries in a text; both triangles of a symmetric file are stored.
 Index entry_capacity(const Header& h, std::string_view text) {
   const Index lines = 1 + count_line_ends(text);
   return h.symmetry == Symmetry::kGeneral ? lines : 2 * lines;
@@ -123,7 +123,7 @@ EntryPiece read_entries(const Header& h, std::string_view text, EntryList& entri
   return piece;
 }
 
-/// The line of entry number `skip` of a piece.
+/// Returns the line of entry number `skip` of a piece.
 const char* entry_line(std::string_view text, Index skip) {
   LineReader reader(text);
   while (reader.advance()) {
@@ -134,7 +134,7 @@ const char* entry_line(std::string_view text, Index skip) {
   return text.data() + reader.start();
 }
 
-/// Throws for the first line of the body that should not be there, or if lines are missing.
+/// Throws for the first unexpected line of the body, or if lines are missing.
 void check_body(const Header& h,
                 std::string_view text,
                 const std::string& name,
@@ -233,7 +233,7 @@ std::string explain_value(const Header& h, std::string_view token) {
              : fmt::format("value: {} is not a number", in_quotes(token));
 }
 
-/// Throws for the first thing that is not a number, and for too many or too few of them.
+/// Throws for the first token that is not a number, and for too many or too few numbers.
 void check_values(const Header& h,
                   std::string_view text,
                   const std::string& name,
@@ -256,7 +256,7 @@ void check_values(const Header& h,
   }
 }
 
-/// Puts the values, which walk down the columns of the stored triangle, into the matrix.
+/// Puts the values, given in the order of the columns of the stored triangle, into the matrix.
 class ArrayWriter {
  public:
   explicit ArrayWriter(const Header& h)

@@ -14,7 +14,7 @@
 namespace matapprox::matrix_market {
 namespace {
 
-constexpr Index kLargestSize = 999999999999999999;  // what read_whole takes
+constexpr Index kLargestSize = 999999999999999999;  // the largest number of read_whole
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
@@ -117,7 +117,7 @@ void read_sizes(std::string_view line,
   }
 }
 
-/// Refuses sizes that contradict each other or the length of the file, before memory is asked for.
+/// Refuses sizes that contradict each other or the length of the file, before memory is reserved.
 void check_sizes(std::string_view text, std::size_t start, const std::string& name, Header& h) {
   const auto fail = [&](const std::string& what) { fail_at(name, text, start, what); };
   if (h.symmetry != Symmetry::kGeneral && h.rows != h.cols) {

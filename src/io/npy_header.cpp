@@ -111,7 +111,7 @@ class DictionaryReader {
       if (stop == nullptr)
         fail(fmt::format("shape: {} is not a size in 0..999999999999999999", in_quotes(rest())));
       p_ = stop;
-      if (p_ != end_ && *p_ == 'L') ++p_;  // Python 2 wrote long integers so
+      if (p_ != end_ && *p_ == 'L') ++p_;  // Python 2 wrote it after long integers
       values.push_back(value);
       if (!take(',')) {
         expect(')');
@@ -128,7 +128,7 @@ class DictionaryReader {
   const std::string& name_;
 };
 
-/// Takes apart "<f8".
+/// Parses a type such as "<f8".
 void read_type(std::string_view descr, const std::string& name, FileNumbers& header) {
   const bool shaped =
       descr.size() == 3 && std::string_view("<>|=").find(descr[0]) != std::string_view::npos;
@@ -173,7 +173,7 @@ void check_length(Index file_bytes, const std::string& name, const FileNumbers& 
   }
 }
 
-/// Bytes before the dictionary, and of the dictionary.
+/// Number of bytes before the dictionary, and length of the dictionary.
 struct HeaderSizes {
   std::size_t start;
   std::uint64_t length;

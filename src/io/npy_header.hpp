@@ -8,20 +8,20 @@
 
 namespace matapprox {
 
-/// Throws FileError if a file that begins so is no .npy file.
+/// Throws FileError if a file with this start is no .npy file.
 void check_npy_start(std::string_view start, const std::string& name);
 
-/// What a .npy file of `file_bytes` bytes, which begins with `bytes`, says about its array; the
-/// sizes are checked against the length of the file. Throws FileError as read_npy does.
+/// Returns the description of the array in a .npy file of `file_bytes` bytes that begins with
+/// `bytes`. Checks the sizes against the length of the file. Throws FileError like read_npy.
 FileNumbers parse_npy_header(std::string_view bytes, Index file_bytes, const std::string& name);
 
-/// How long a header is that begins with these 12 bytes, them included. Throws FileError for what
-/// is no NumPy array and for a header of more than a MiB.
+/// Returns the length of a header that begins with these 12 bytes, including them. Throws FileError
+/// if this is no NumPy array or if the header is longer than a MiB.
 Index npy_header_bytes(std::string_view start, const std::string& name);
-/// What a whole header says; the numbers follow somewhere else, `offset` is 0.
+/// Parses a whole header; the numbers are stored elsewhere, so `offset` is 0.
 FileNumbers parse_npy_stream_header(std::string_view header, const std::string& name);
 
-/// The header of a new file; `shape` as Python writes it: "(3, 4)", "(5,)", "()".
+/// Returns the header of a new file; `shape` is in the syntax of Python: "(3, 4)", "(5,)", "()".
 std::string make_npy_header(const std::string& descr, bool fortran_order, const std::string& shape);
 
 }  // namespace matapprox

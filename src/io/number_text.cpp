@@ -23,7 +23,7 @@ constexpr std::array<std::uint64_t, kPowers> powers_of_five() {
   return powers;
 }
 
-constexpr std::array<double, 23> powers_of_ten() {  // 10^22 is the last one that is a double
+constexpr std::array<double, 23> powers_of_ten() {  // 10^22 is the largest exact power
   std::array<double, 23> powers{1.0};
   for (int k = 1; k < 23; ++k) powers[k] = 10 * powers[k - 1];
   return powers;
@@ -61,13 +61,13 @@ constexpr auto kPowersOfFive = powers_of_five();
 constexpr auto kReciprocals = reciprocals();
 constexpr auto kPowersOfTen = powers_of_ten();
 
-/// 2^k for a normal k.
+/// Returns 2^k, a normal number.
 double power_of_two(int k) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + k) << 52);
 }
 
-/// (m + t) 2^k to the nearest double, ties to even, where the top bit of m is set and 0 <= t < 1 is
-/// known only by whether it is 0. The result is far from the ends of the range.
+/// Rounds (m + t) 2^k to the nearest double, ties to even. The top bit of m is set, and `more`
+/// tells if t, 0 <= t < 1, is not 0. The result is far from the ends of the range.
 double round_to_double(std::uint64_t m, bool more, int k) {
   std::uint64_t kept = m >> 11;
   const std::uint64_t rest = m & 2047;
@@ -89,9 +89,9 @@ double multiplied(std::uint64_t w, int e) {
       static_cast<std::uint64_t>(top >> 64), static_cast<std::uint64_t>(top) != 0, e + 64 - shift);
 }
 
-/// w 5^-k 2^-k by long division.
+/// Returns w 5^-k 2^-k by long division.
 double divided(std::uint64_t w, int k) {
-  // Both normalized to the top bit, so that the quotient has 63 or 64 bits.
+  // Both numbers are normalized to the top bit, so that the quotient has 63 or 64 bits.
   const int shift = std::countl_zero(w);
   const int divisor_shift = std::countl_zero(kPowersOfFive[k]);
   const std::uint64_t divisor = kPowersOfFive[k] << divisor_shift;
@@ -100,16 +100,16 @@ double divided(std::uint64_t w, int k) {
   const bool more = static_cast<Wide>(quotient) * divisor != dividend;
   int exponent = divisor_shift - shift - 63 - k;
   if ((quotient >> 63) == 0) {
-    quotient <<= 1;  // bit 0 is at most the 64th and below the rounding bit; `more` holds the rest
+    quotient <<= 1;  // bit 0 is below the rounding bit; `more` covers the rest
     --exponent;
   }
   return round_to_double(quotient, more, exponent);
 }
 
-/// w 5^-k 2^-k, for 1 <= k: a product with the reciprocal instead of a division. The reciprocal is
-/// cut off, so that of the product T only H < T / 2^64 < H + 2 is known: above H, because 5^k
-/// divides no power of two. If that may carry into the upper half of H, which is rounded, long
-/// division decides.
+/// Returns w 5^-k 2^-k, for 1 <= k, by a product with the reciprocal instead of a division. The
+/// reciprocal is truncated, so only H < T / 2^64 < H + 2 is known of the product T; it is above H
+/// because 5^k divides no power of two. If this uncertainty may carry into the upper half of H,
+/// which is rounded, long division decides.
 double times_reciprocal(std::uint64_t w, int k) {
   const Reciprocal& r = kReciprocals[k];
   int shift = std::countl_zero(w);
@@ -127,7 +127,7 @@ double times_reciprocal(std::uint64_t w, int k) {
   return round_to_double(static_cast<std::uint64_t>(top >> 64), true, 1 - shift - r.length - k);
 }
 
-/// The number at p as std::from_chars wants it: no '+', 'e' for the exponent.
+/// Returns the number at p in the syntax of std::from_chars: no '+', 'e' for the exponent.
 std::string plain_number(const char* p, const char* end) {
   std::string plain;
   if (p != end && *p == '+') ++p;
@@ -157,14 +157,14 @@ bool is_underflow(std::string_view plain) {
     if (read_whole(p, end, exponent) == nullptr) exponent = 1000000000000000000;
     if (negative) exponent = -exponent;
   }
-  // The place of the first digit that is not 0, relative to the point, counts too.
+  // The position of the first nonzero digit, relative to the point, counts too.
   const std::string_view digits = plain.substr(0, mark);
   const auto point = std::min(digits.find('.'), digits.size());
   const auto first = digits.find_first_of("123456789");
   return exponent + static_cast<Index>(point) - static_cast<Index>(first) < 0;
 }
 
-/// The token without sign, in lower case.
+/// Returns the token without sign, in lower case.
 std::string bare_word(std::string_view token) {
   if (!token.empty() && (token[0] == '-' || token[0] == '+')) token.remove_prefix(1);
   std::string word(token);

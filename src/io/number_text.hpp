@@ -11,22 +11,23 @@
 
 namespace matapprox {
 
-/// Reads decimal numbers out of text that need not end with a zero byte, never beyond `end`.
+/// Reads decimal numbers from text that need not end with a zero byte, never beyond `end`.
 ///
-/// Both functions return the place after the number, or nullptr if there is none at `p`, not even
-/// after a sign. What follows the number is the caller's to check.
+/// Both functions return the position after the number, or nullptr if there is none at `p`, not
+/// even after a sign. The caller has to check the text after the number.
 
-/// A real number with a sign of either kind and an exponent marked by e, E, d or D, rounded to the
-/// nearest double as strtod does. NaN, Inf and what exceeds the largest double are no numbers here;
-/// what is below the smallest becomes 0.
+/// Reads a real number with an optional sign and an exponent marked by e, E, d or D, rounded to the
+/// nearest double like strtod. NaN, Inf and numbers above the largest double are refused; numbers
+/// below the smallest become 0.
 const char* read_real(const char* p, const char* end, double& value);
 
-/// A whole number of 0 to 18 digits, with an optional '+'.
+/// Reads a whole number of 1 to 18 digits, with an optional '+'.
 const char* read_whole(const char* p, const char* end, Index& value);
 
-/// Why there is no number: "'abc' is not a number", "NaN is not allowed, values must be finite".
+/// Returns the reason why a token is no number: "'abc' is not a number", "NaN is not allowed,
+/// values must be finite".
 std::string explain_real(std::string_view token);
-/// The same for a whole number in low..high.
+/// Same for a whole number in low..high.
 std::string explain_whole(std::string_view token, Index low, Index high);
 /// True for nan, inf and infinity in any case, with or without sign.
 bool is_nan_or_infinity(std::string_view token);
@@ -36,10 +37,10 @@ namespace number_text {
 constexpr int kMaxDigits = 19;     // any 19 digits fit in 64 bits
 constexpr int kLargestPower = 27;  // 5^27 < 2^63
 
-/// The general reader, for what the fast one below leaves.
+/// General reader, for numbers that the fast one below does not handle.
 const char* read_real_slowly(const char* p, const char* end, double& value);
 
-/// w 10^e, correctly rounded, for |e| <= kLargestPower and w > 0.
+/// Returns w 10^e, correctly rounded, for |e| <= kLargestPower and w > 0.
 double scale_by_power_of_ten(std::uint64_t w, int e);
 
 constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
@@ -47,8 +48,8 @@ constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 1
 constexpr std::array<std::uint64_t, 9> kTenTo{
     1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
-/// Appends the digits among the eight bytes at p to w; returns how many there are before the first
-/// other byte. Without branches: the length of a number is what a CPU cannot predict.
+/// Appends the leading digits of the eight bytes at p to w and returns their number. Does not
+/// branch on that number, because a CPU cannot predict the length of a number.
 inline int read_up_to_eight_digits(const char* p, std::uint64_t& w) {
   std::uint64_t v = 0;
   std::memcpy(&v, p, 8);
@@ -78,7 +79,8 @@ inline const char* read_digits(const char* p, const char* end, std::uint64_t& w)
   return p;
 }
 
-/// Reads "e-12" at p, if there is one; nullptr if it is malformed or has more than four digits.
+/// Reads "e-12" at p, if there is one; returns nullptr if it is malformed or has more than four
+/// digits.
 inline const char* read_exponent(const char* p, const char* end, int& exponent) {
   exponent = 0;
   if (p == end || ((*p | 32) != 'e' && (*p | 32) != 'd')) return p;
@@ -101,7 +103,7 @@ inline const char* read_real(const char* p, const char* end, double& value) {
   if (*p == '-' || *p == '+') ++p;
   const char* const digits = p;
   std::uint64_t w = 0;
-  for (; p != end && number_text::is_digit(*p); ++p) {  // few, as a rule
+  for (; p != end && number_text::is_digit(*p); ++p) {  // usually few
     w = w * 10 + static_cast<std::uint64_t>(*p - '0');
   }
   auto count = p - digits;

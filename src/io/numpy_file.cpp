@@ -18,7 +18,7 @@
 namespace matapprox {
 namespace {
 
-/// Of the beginning of a file: NumPy itself reads headers of at most 10,000 characters.
+/// Number of bytes read for a header: NumPy itself reads headers of at most 10,000 characters.
 constexpr Index kLongestHeader = Index{1} << 20;
 
 void require_finite(const Matrix& A, const std::string& name) {
@@ -127,7 +127,7 @@ Matrix parse_npz(std::string_view bytes, const std::string& name, const std::str
 }
 
 Matrix read_npy(const std::string& path) {
-  // Pipes and gzip are read as a whole first.
+  // Pipes and gzip files are first read as a whole.
   if (!is_plain_file(path)) return parse_npy(read_all(path, check_npy_start), display_name(path));
   const PositionedFile file(path);
   std::string head(static_cast<std::size_t>(std::min(file.size(), kLongestHeader)), '\0');

@@ -20,7 +20,7 @@ using hdf5::Location;
 constexpr Index kLargestExtent = Index{1} << 48;
 constexpr Index kLeafColumns = 6;
 
-/// Left out where they are 1 and 0.
+/// Writes the unit unless it is 1, and the offset unless it is 0.
 void write_unit_and_offset(const Location& group, double unit, double offset) {
   if (unit != 1) hdf5::put_number(group, "unit", unit);
   if (offset != 0) hdf5::put_number(group, "offset", offset);
@@ -52,8 +52,8 @@ std::vector<BlockLeaf> read_leaves(const Location& group) {
   return leaves;
 }
 
-/// The largest value that a run of so many bits is taken to hold. Of those in 64 bits nothing is
-/// known; their squares stay in range.
+/// Assumed bound of the values in a run of `bits` bits. Nothing is known of values in 64 bits; the
+/// square of their bound stays in range.
 double largest_value(int bits, double offset) {
   if (bits <= 16) return 32768 + std::abs(offset);
   return bits == 32 ? std::numeric_limits<float>::max() : 1e150;
@@ -65,8 +65,8 @@ double largest_value(std::span<const std::uint8_t> bits, double offset) {
   return largest;
 }
 
-/// Finite scales and values may have an infinite product. Where their bounds do, all entries are
-/// made and looked at.
+/// Throws if an entry is not finite: finite scales and values may have an infinite product. If the
+/// product of their bounds is infinite, computes and checks all entries.
 void require_finite_entries(const Location& group, const PackedMatrix& matrix) {
   const PackedMatrix::Content& content = matrix.content();
   double scale = std::abs(content.unit);

@@ -19,8 +19,8 @@ namespace {
 
 enum class Section { kNone, kVertices, kEdges, kArcs, kEdgeLists, kArcLists, kMatrix, kOther };
 
-/// kOther: what Pajek puts beside a network, and does not change it. *vector and *partition have a
-/// *vertices line of their own.
+/// kOther: sections that Pajek writes beside a network and that do not change it. *vector and
+/// *partition have a *vertices line of their own.
 constexpr std::array<std::pair<std::string_view, Section>, 11> kSections{
     {{"*network", Section::kNone},
      {"*vertices", Section::kVertices},
@@ -34,7 +34,7 @@ constexpr std::array<std::pair<std::string_view, Section>, 11> kSections{
      {"*permutation", Section::kOther},
      {"*cluster", Section::kOther}}};
 
-/// Nothing for a name that is none of a section.
+/// Returns nothing for a name that is no section.
 std::optional<Section> section_named(std::string_view word) {
   std::string lower(word.substr(0, word.find(':')));
   for (char& c : lower) {
@@ -55,12 +55,12 @@ std::string section_names() {
   return text;
 }
 
-/// Takes the fields of a line one by one.
+/// Reads the fields of a line one by one.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view line) : p_(line.data()), end_(line.data() + line.size()) {}
 
-  /// The next field, up to a blank; empty at the end.
+  /// Returns the next field, up to a blank; empty at the end.
   std::string_view next() {
     p_ = skip_blanks(p_, end_);
     const char* const start = p_;
@@ -173,7 +173,7 @@ class PajekReader {
     if (both_ways && from != to) entries_.add(to, from, weight);
   }
 
-  /// "u v", "u v weight" and then whatever describes the drawing.
+  /// Reads "u v" or "u v weight", which attributes of the drawing may follow.
   void read_edge(FieldReader& fields) {
     const Index from = vertex(fields.next());
     const Index to = vertex(fields.next());
@@ -181,7 +181,7 @@ class PajekReader {
     add(from, to, has_weight(field) ? number(field, "weight") : 1, section_ == Section::kEdges);
   }
 
-  /// A field behind the vertices is a weight unless it is an attribute ("c Blue") or a time
+  /// True if a field after the vertices is a weight, not an attribute ("c Blue") or a time
   /// ("[1-3]").
   static bool has_weight(std::string_view field) {
     if (field.empty() || field[0] == '[' || field[0] == '"') return false;
@@ -192,7 +192,7 @@ class PajekReader {
     return !(letters && starts_as_word) || is_nan_or_infinity(field);
   }
 
-  /// "u v1 v2 ...": one edge to each; a minus before a vertex is Pajek's mark of a negative line.
+  /// Reads "u v1 v2 ...": one edge to each; in Pajek a minus before a vertex marks a negative line.
   void read_neighbors(FieldReader& fields) {
     const Index from = vertex(fields.next());
     for (auto field = fields.next(); !field.empty(); field = fields.next()) {
@@ -216,7 +216,7 @@ class PajekReader {
     ++matrix_row_;
   }
 
-  /// A '*Matrix' must be complete when the next section or the end comes.
+  /// Throws if a '*Matrix' is incomplete at the next section or the end of the file.
   void finish_matrix() const {
     if (section_ == Section::kMatrix && matrix_row_ < order_) {
       fail(fmt::format("'*Matrix' has {} rows, it must have {}", matrix_row_, order_));
@@ -230,7 +230,7 @@ class PajekReader {
   std::string_view text_;
   const std::string& name_;
   Section section_ = Section::kNone;
-  std::size_t start_ = 0;  ///< of the line at hand
+  std::size_t start_ = 0;  ///< start of the current line
   Index order_ = 0;
   Index matrix_row_ = 0;
   GraphEntries entries_;

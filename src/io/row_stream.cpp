@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
-/// Text that is read at a time, and the longest line.
+/// Number of bytes of text that are read at a time, and of the longest line.
 constexpr Index kTextBytes = Index{1} << 22;
 constexpr Index kLongestLine = Index{1} << 30;
 
@@ -40,7 +40,7 @@ void require_finite_part(const Matrix& A, Index rows_before, const std::string& 
   if (find_nonfinite(A, row, col)) fail_not_finite(name, rows_before + row, col, A(row, col));
 }
 
-/// A matrix that is in memory or reads its own rows.
+/// Rows of a matrix that is in memory or reads its own rows.
 class OperatorRows final : public RowStream {
  public:
   OperatorRows(std::shared_ptr<const LinearOperator> A, std::vector<std::string> notes)
@@ -62,7 +62,7 @@ class OperatorRows final : public RowStream {
   Index done_ = 0;
 };
 
-/// A .npy file in Fortran order: a panel is a piece of every column.
+/// Rows of a .npy file in Fortran order: a panel is a piece of every column.
 class FortranNpyRows final : public RowStream {
  public:
   FortranNpyRows(const std::string& path, const FileNumbers& numbers)
@@ -93,10 +93,10 @@ class FortranNpyRows final : public RowStream {
   Index done_ = 0;
 };
 
-/// Arrays of the .npy format, one after the other.
+/// Rows of consecutive arrays in .npy format.
 class NpyRows final : public RowStream {
  public:
-  /// A file has one array, a pipe any number.
+  /// A file has one array, a pipe may have any number.
   NpyRows(std::unique_ptr<ByteStream> bytes, bool is_file)
       : bytes_(std::move(bytes)), is_file_(is_file) {
     begin_block();
@@ -107,7 +107,7 @@ class NpyRows final : public RowStream {
       if (bytes_->at_end()) return false;
       begin_block();
     }
-    // All rows of an array in Fortran order come together.
+    // All rows of an array in Fortran order are returned together.
     const Index count = numbers_.fortran_order ? numbers_.rows : std::min(wanted, left());
     FileNumbers panel = numbers_;
     panel.rows = count;
@@ -165,10 +165,10 @@ class NpyRows final : public RowStream {
   bool is_file_;
   FileNumbers numbers_;
   Index block_ = 0;  ///< counted from 1
-  Index done_ = 0;   ///< rows of this block
+  Index done_ = 0;   ///< rows read of this block
 };
 
-/// Lines of a table.
+/// Rows of a text table.
 class TableRows final : public RowStream {
  public:
   explicit TableRows(std::unique_ptr<ByteStream> bytes)
@@ -187,7 +187,7 @@ class TableRows final : public RowStream {
   }
 
  private:
-  /// Whole lines of about kTextBytes.
+  /// Reads whole lines of about kTextBytes.
   void read_piece() {
     std::string_view piece;
     std::size_t length = 0;
@@ -241,8 +241,8 @@ std::unique_ptr<RowStream> open_npy(const std::string& path) {
   return std::make_unique<NpyRows>(std::make_unique<ByteStream>(path), true);
 }
 
-/// Rows are read as they stand, zeros included, which takes a time that is out of proportion to a
-/// file of few entries.
+/// Throws if reading all rows takes a time out of proportion to the stored entries: rows are read
+/// in full, including zeros.
 void require_row_proportion(const LinearOperator& A, const std::string& path) {
   constexpr double kAlwaysAllowed = 1e10;
   constexpr double kNumbersPerEntry = 1e5;
@@ -308,7 +308,7 @@ std::unique_ptr<RowStream> open_named_file(const std::string& path,
   return rows_of(load(path, options), path);
 }
 
-/// The files of a directory, in their order, all of known formats.
+/// Returns the files of a directory in natural order; throws unless all formats are known.
 std::vector<std::string> files_of(const std::string& directory) {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
@@ -390,7 +390,7 @@ class DirectoryRows final : public RowStream {
 
 bool is_digit_of_name(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// The digits at `at` without leading zeros; `at` moves behind them.
+/// Returns the digits at `at` without leading zeros, and moves `at` past them.
 std::string_view number_at_place(const std::string& text, std::size_t& at) {
   const std::size_t start = at;
   while (at < text.size() && is_digit_of_name(text[at])) ++at;

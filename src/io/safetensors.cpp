@@ -45,7 +45,7 @@ float from_brain_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-/// The numbers of type Stored in `bytes`, each turned into a Value by `convert`.
+/// Returns the numbers of type Stored in `bytes`, each converted to a Value by `convert`.
 template <class Stored, class Value, class Convert>
 std::vector<Value> converted(std::string_view bytes, const Convert& convert) {
   std::vector<Value> values(bytes.size() / sizeof(Stored));
@@ -93,7 +93,7 @@ NamedTensor read_tensor(const safetensors::Entry& entry, std::string_view data) 
   return tensor;
 }
 
-/// Bytes of the values in memory.
+/// Number of bytes of the values in memory.
 double bytes_when_read(const safetensors::Entry& entry) {
   const auto bytes = static_cast<double>(entry.end - entry.begin);
   switch (entry.type) {
@@ -163,7 +163,7 @@ void write_safetensors(const std::string& path,
                        std::span<const NamedTensor> tensors,
                        const std::map<std::string, std::string>& metadata) {
   constexpr std::array<safetensors::Type, 3> kTypes{
-      safetensors::Type::kF32, safetensors::Type::kF64, safetensors::Type::kI64};  // of the variant
+      safetensors::Type::kF32, safetensors::Type::kF64, safetensors::Type::kI64};  // variant order
   std::set<std::string> names;
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& tensor : tensors) {

@@ -20,8 +20,8 @@ constexpr std::uint64_t kLargestHeader = 100'000'000;
 constexpr std::size_t kMaxDimensions = 64;
 constexpr const char* kMetadataKey = "__metadata__";
 
-/// Takes the header in as it is parsed; nothing but what is allowed is ever kept, so that memory
-/// does not exceed a small multiple of the header.
+/// Reads the header while it is parsed. Keeps only allowed content, so that memory does not exceed
+/// a small multiple of the header.
 class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderReader(const std::string& file) : file_(file) {}
@@ -140,7 +140,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     fail_in(file_, fmt::format("tensor {} {}", in_quotes(tensor_), what));
   }
 
-  /// A value that must not stand here.
+  /// Throws for a value that is not allowed here.
   [[noreturn]] void refuse(const std::string& value) const {
     if (where_ == Where::kOutside) {
       fail_in(file_, fmt::format("the header is {}, it must be an object", value));
@@ -163,7 +163,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   int offsets_ = 0;
 };
 
-/// Bytes that a shape asks for; nothing if they are too many to count.
+/// Number of bytes that a shape requires; nothing if it overflows.
 std::optional<std::uint64_t> bytes_of_shape(const Entry& entry) {
   // A dimension of 0 makes all others irrelevant, however large they are.
   if (std::find(entry.shape.begin(), entry.shape.end(), 0) != entry.shape.end()) return 0;
@@ -192,7 +192,7 @@ void check_place(const Entry& entry, std::uint64_t have, const std::string& file
   }
 }
 
-/// Sorts the tensors by place; throws unless they fill the data without holes and overlaps.
+/// Sorts the tensors by position; throws unless they fill the data without holes and overlaps.
 void check_tiling(std::vector<Entry>& entries, std::uint64_t have, const std::string& file) {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;

@@ -34,7 +34,7 @@ bool flag(const Location& place, const std::string& name) {
   return hdf5::get_integer(place, name, 0, 1) == 1;
 }
 
-/// Position of `text` in `names`.
+/// Returns the position of `text` in `names`; throws if there is none.
 template <class Names>
 int choice(const Location& place,
            const std::string& what,
@@ -73,7 +73,8 @@ Matrix read_dense(const Location& group) {
   return A;
 }
 
-/// Throws unless these are compressed rows: pointers that do not fall, ascending columns in a row.
+/// Throws unless these are compressed rows: pointers that do not decrease, ascending columns in a
+/// row.
 void check_sparse(const Location& group,
                   Index cols,
                   const std::vector<Index>& pointers,
@@ -249,7 +250,7 @@ Summary read_summary(const Location& root) {
   return summary;
 }
 
-/// An error or a time: finite and not negative.
+/// Reads an error or a time, which must be finite and not negative.
 double size_of(const Location& place, const std::string& name) {
   const double value = hdf5::get_number(place, name);
   if (!(value >= 0 && std::isfinite(value)))
@@ -289,7 +290,7 @@ SavedRecord read_record(const Location& root) {
   return record;
 }
 
-/// From so many numbers on, 8 MB, an array of a state stays in the file.
+/// Arrays of a state with at least this many numbers, 8 MB, stay in the file.
 constexpr Index kLongArray = Index{1} << 20;
 
 bool stays_in_the_file(const Location& group, const std::string& name) {
@@ -381,7 +382,7 @@ Approximation assemble(const Location& root) {
   return approximation;
 }
 
-/// Whether the root of an HDF5 file fulfils `test`; any other file does not.
+/// True if the root of an HDF5 file satisfies `test`; false for any other file.
 bool root_says(const std::string& path, bool (*test)(const Location&)) {
   const auto probe = [&] {
     const hdf5::ErrorSilencer silencer;
@@ -407,7 +408,7 @@ SavedApproximation read_saved_file(const std::string& path) {
     SavedApproximation saved{assemble(root), read_record(root)};
     saved.record.resume = read_resume(root);
     return saved;
-  } catch (const InvalidArgument& error) {  // a factor whose own checks refuse its content
+  } catch (const InvalidArgument& error) {  // a factor refuses its content
     throw FileError(fmt::format("{}: {}: the file is damaged", path, error.what()));
   }
 }

@@ -6,7 +6,7 @@
 
 namespace matapprox {
 
-/// load_approximation without a trial, for callers that try the whole of what they do.
+/// Same as load_approximation without a trial, for callers whose whole work is a trial.
 SavedApproximation read_saved_file(const std::string& path);
 
 }  // namespace matapprox

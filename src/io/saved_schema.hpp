@@ -10,14 +10,14 @@
 namespace matapprox::schema {
 
 inline const std::string kFormat = "matapprox approximation";
-/// The newest that is read, and written where a file needs it.
+/// Newest version that is read; written only if a file needs it.
 constexpr Index kVersion = 2;
-/// What there was before permutations and packed values is written as this, so that older readers
-/// read it.
+/// Version written for files without permutations and packed values, so that older readers can read
+/// them.
 constexpr Index kVersionOfPlainFactors = 1;
 
-/// Kinds of value, in the order of the alternatives of FactorValue; a placed matrix is saved as a
-/// dense one, a placed chain as any other.
+/// Kinds of value, in the order of the alternatives of FactorValue. A placed matrix is saved as a
+/// dense one, a placed chain as an ordinary chain.
 constexpr std::array<std::string_view, 10> kKinds{"dense",
                                                   "sparse",
                                                   "diagonal",

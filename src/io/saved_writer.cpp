@@ -20,7 +20,8 @@ namespace {
 using hdf5::Handle;
 using hdf5::Location;
 
-/// NaN and Inf are no approximation; doubles that are not floats would come back as other numbers.
+/// Throws for NaN and Inf, and for values that `precision` cannot represent: they would be read
+/// back as other numbers.
 void check_values(const double* values, Index count, Precision precision, const Location& place) {
   for (Index i = 0; i < count; ++i) {
     if (!std::isfinite(values[i])) {
@@ -49,7 +50,7 @@ void write_value(const Location& group, const Matrix& A, Precision precision) {
       [&](Index first, Index count, double* rows) { copy_rows(A, first, count, rows); });
 }
 
-/// From where it lies, or a piece at a time: nobody holds all of it.
+/// Writes directly from the memory space, or in pieces: the whole is never copied to one memory.
 void write_from_its_place(const Location& group,
                           const std::vector<Index>& extents,
                           const ConstMultiVectorView& block,
@@ -169,7 +170,8 @@ Index version_of(const Approximation& approximation) {
   return plain && wide ? schema::kVersionOfPlainFactors : schema::kVersion;
 }
 
-/// Distinct values get a group each, in the order in which the factors first use them.
+/// Writes each distinct value to a group of its own, in the order in which the factors first use
+/// them.
 void write_factors(const Location& root, const Approximation& approximation) {
   const Handle values = hdf5::create_group(root, "values");
   const Handle factors = hdf5::create_group(root, "factors");

@@ -20,8 +20,8 @@ bool is_small_prime(std::uint32_t n) {
   return true;
 }
 
-/// The first 32 bits after the point. The standard's constants are these of the square and cube
-/// roots of the first primes; a double has bits enough.
+/// First 32 bits of the fraction. The constants of the standard are these bits of the square and
+/// cube roots of the first primes; a double has enough bits.
 std::uint32_t fraction_bits(double x) {
   return static_cast<std::uint32_t>(std::ldexp(x - std::floor(x), 32));
 }

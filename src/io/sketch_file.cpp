@@ -43,7 +43,7 @@ void write_matrix_rows(const Location& root, const std::string& name, const Cons
                      });
 }
 
-/// Y, whose transpose is in memory, column after column.
+/// Writes Y, whose transpose is in memory in column-major order.
 void write_range(const Location& root, const Matrix& transposed, Index rows) {
   if (!transposed.leftCols(rows).allFinite())
     throw NumericalError(fmt::format("{}: Y holds NaN or Inf", root.file));
@@ -133,7 +133,7 @@ void write_state(const Location& root, const SketchState& state) {
   if (rows > 0) write_range(root, state.range_transposed, rows);
 }
 
-/// The ranges, which StreamingSketch checks further; here what sizes depend on.
+/// Reads the ranges and checks what sizes depend on; StreamingSketch checks the rest.
 std::vector<RowRange> read_seen(const Location& root, Index rows) {
   const std::vector<Index> numbers = hdf5::read_integers(root, "seen");
   if (numbers.size() % 2 != 0) fail_sketch(root, "rows without their number");
@@ -195,7 +195,7 @@ void require_sketch(const Location& root) {
   }
 }
 
-/// What the file holds, before a sketch is made of it.
+/// Content of a file, before a sketch is made from it.
 struct SketchContent {
   SketchState state;
   StreamPosition position;

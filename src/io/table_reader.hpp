@@ -15,12 +15,12 @@ class TableReader {
   TableReader(std::string name, std::vector<std::string>* notes)
       : name_(std::move(name)), notes_(notes) {}
 
-  /// Reads all lines of `text`, which is needed no longer then. Throws FileError.
+  /// Reads all lines of `text`, which may be freed afterwards. Throws FileError.
   void read(std::string_view text);
-  Index rows() const { return rows_; }  ///< that have been read and not been taken
-  /// All rows that have been read since the last call.
+  Index rows() const { return rows_; }  ///< number of rows read and not taken yet
+  /// Returns all rows read since the last call.
   Matrix take();
-  bool has_rows() const { return cols_ > 0; }  ///< there was a row, taken or not
+  bool has_rows() const { return cols_ > 0; }  ///< true if any row was read
 
  private:
   std::string_view trimmed_line(std::string_view line, bool first) const;
@@ -37,9 +37,9 @@ class TableReader {
   std::string_view text_;
   std::string name_;
   std::vector<std::string>* notes_;
-  Index lines_before_ = 0;  ///< of the text, in earlier pieces
+  Index lines_before_ = 0;  ///< number of lines in earlier pieces
   char separator_ = ' ';
-  bool first_ = true;  ///< no line that counts was read
+  bool first_ = true;  ///< no line with content was read yet
   bool has_header_ = false;
   std::vector<double> values_;
   Index rows_ = 0;

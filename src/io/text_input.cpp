@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kStep = std::size_t{1} << 20;
 
-/// A file descriptor that closes itself; standard input stays open.
+/// Owner of a file descriptor; standard input stays open.
 class Descriptor {
  public:
   explicit Descriptor(const std::string& path)
@@ -43,7 +43,7 @@ class Descriptor {
   fail_in(name, fmt::format("cannot read: {}", std::generic_category().message(code)));
 }
 
-/// How many bytes to expect; 0 for a pipe.
+/// Expected number of bytes; 0 for a pipe.
 std::size_t expected_size(int descriptor, const std::string& name) {
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0) fail_system(name, errno);
@@ -54,14 +54,14 @@ std::size_t expected_size(int descriptor, const std::string& name) {
 /// Makes room for at least one more byte.
 void grow(InputBytes& bytes, const std::string& name) {
   const std::size_t larger = bytes.size() + std::max(kStep, bytes.size() / 2);
-  // The old and the new buffer exist together for a moment.
+  // During resize, the old and the new buffer exist together.
   if (larger > 64 * kStep) require_memory(static_cast<double>(larger), name);
   bytes.resize(larger);
 }
 
 bool is_gzip(std::string_view bytes) { return bytes.substr(0, 2) == "\x1f\x8b"; }
 
-/// Reads up to `count` bytes; 0 at the end.
+/// Reads up to `count` bytes; returns 0 at the end.
 std::size_t read_some(int descriptor, char* target, std::size_t count, const std::string& name) {
   for (;;) {
     const ssize_t got = read(descriptor, target, count);
@@ -73,7 +73,7 @@ std::size_t read_some(int descriptor, char* target, std::size_t count, const std
 InputBytes read_descriptor(int descriptor, const std::string& name, const StartCheck& check) {
   const std::size_t expected = expected_size(descriptor, name);
   if (expected > 64 * kStep) require_memory(static_cast<double>(expected), name);
-  // A pipe has no size. The check comes before the memory for all is taken.
+  // A pipe has no size. The check runs before memory for all bytes is allocated.
   InputBytes bytes((expected == 0 ? kStep : std::min(expected, kStep)) + 1);
   std::size_t have = 0;
   bool checked = false;
@@ -93,7 +93,7 @@ InputBytes read_descriptor(int descriptor, const std::string& name, const StartC
   return bytes;
 }
 
-/// zlib's state for one gzip stream.
+/// State of zlib for one gzip stream.
 class Inflater {
  public:
   Inflater() {
@@ -116,7 +116,8 @@ class Inflater {
                       limit));
 }
 
-/// Inflates one member into `out` behind `have` bytes; returns the compressed bytes used.
+/// Inflates one member into `out` after the first `have` bytes; returns the number of compressed
+/// bytes used.
 std::size_t inflate_member(std::string_view in,
                            const std::string& name,
                            std::size_t limit,
@@ -189,7 +190,7 @@ InputBytes gunzip(std::string_view compressed,
     const std::size_t used = inflate_member(compressed, name, limit, check, out, have);
     compressed.remove_prefix(used);
   } while (is_gzip(compressed));
-  // Zero bytes behind the last member are padding; anything else is damage.
+  // Zero bytes after the last member are padding; anything else is damage.
   if (compressed.find_first_not_of('\0') != std::string_view::npos) {
     fail_in(
         name,
@@ -202,7 +203,7 @@ InputBytes gunzip(std::string_view compressed,
 }
 
 bool is_plain_file(const std::string& path) {
-  // A pipe is not opened to find out: who writes into it would see it closed again.
+  // A pipe is not opened here: its writer would see it closed again.
   struct stat facts {};
   if (path == "-" || stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   const Descriptor descriptor(path);

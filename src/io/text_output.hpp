@@ -9,8 +9,8 @@
 
 namespace matapprox {
 
-/// A file written from front to back that appears under its name only when finish() succeeds.
-/// Throws FileError on a full disk and the like.
+/// A file written sequentially that appears under its name only when finish() succeeds. Throws
+/// FileError on a full disk and similar errors.
 class TextOutput {
  public:
   explicit TextOutput(const std::string& path);

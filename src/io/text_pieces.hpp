@@ -6,7 +6,7 @@
 namespace matapprox {
 
 /// Cuts a text into pieces of whole lines, about 1 MB each, to be parsed in parallel. The cuts
-/// depend on the text only.
+/// depend only on the text.
 inline std::vector<std::string_view> text_pieces(std::string_view text) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   std::vector<std::string_view> pieces;

@@ -7,11 +7,11 @@
 
 namespace matapprox {
 
-/// The line, counted from 1, in which the byte at `at` of the text stands. Cost: one pass up to
-/// there, paid only when there is something to complain about.
+/// Returns the line, counted from 1, of the byte at `at` of the text. Cost: one pass up to that
+/// byte, only for error messages.
 Index line_number(std::string_view text, std::size_t at);
 
-/// Kind of a complaint: the form of the file, or a number that is NaN or Inf.
+/// Kind of an error: the form of the file, or a number that is NaN or Inf.
 enum class Misfit { kForm, kNotFinite };
 
 /// Throws FileError "name:line: what", or NumericalError for a number that is not finite.
@@ -24,16 +24,17 @@ enum class Misfit { kForm, kNotFinite };
                                Index line,
                                const std::string& what,
                                Misfit misfit = Misfit::kForm);
-/// Throws NumericalError: the entry in that row and column, given from 0 and shown from 1, as lines
-/// are, is `value`, NaN or Inf.
+/// Throws NumericalError: the entry in that row and column, given from 0 and shown from 1 like
+/// lines, is `value`, NaN or Inf.
 [[noreturn]] void fail_not_finite(const std::string& name, Index row, Index col, double value);
-/// Throws FileError "name: what", for what has no line.
+/// Throws FileError "name: what", for errors without a line.
 [[noreturn]] void fail_in(const std::string& name, const std::string& what);
 
-/// A piece of a file for a message: in quotes, at most 40 bytes, control and high bytes as \xNN.
+/// Returns a piece of a file for a message: in quotes, at most 40 bytes, control and high bytes as
+/// \xNN.
 std::string in_quotes(std::string_view piece);
 
-/// The text at `at` up to the next blank, separator or line end.
+/// Returns the text at `at` up to the next blank, separator or line end.
 std::string_view token_at(std::string_view text, std::size_t at, std::string_view separators = "");
 
 }  // namespace matapprox

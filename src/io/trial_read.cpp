@@ -15,7 +15,7 @@ ReadGuard& read_guard() {
 
 thread_local bool in_trial = false;
 
-/// In a guard that forks, it is the child alone that comes here.
+/// Marks a trial in this thread. If the guard forks, only the child uses it.
 class TrialScope {
  public:
   TrialScope() { in_trial = true; }

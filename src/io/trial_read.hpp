@@ -4,11 +4,11 @@
 
 namespace matapprox {
 
-/// Hands the trial to the guard that set_read_guard was given. False, and nothing was done, if
-/// there is none or within a trial, so that readers may be nested. Throws what the guard throws.
+/// Passes the trial to the guard given to set_read_guard. Does nothing and returns false if there
+/// is no guard, or within a trial, so that readers may be nested. Throws the errors of the guard.
 bool try_read(const TrialRead& trial);
 
-/// True during a trial: numbers that no library decodes need not be read then.
+/// True during a trial, in which numbers that no library decodes need not be read.
 bool in_trial_read();
 
 }  // namespace matapprox

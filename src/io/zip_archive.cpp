@@ -30,7 +30,7 @@ constexpr std::uint64_t kMaxFromDeflate = 1032;
 constexpr const char* kUnpackFirst = "if it is what it should be, save it uncompressed";
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
-/// Walks the directory of an archive with every access checked.
+/// Reads the directory of an archive; checks every access.
 class DirectoryReader {
  public:
   DirectoryReader(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
@@ -61,7 +61,7 @@ class DirectoryReader {
     return bytes_.substr(at, size);
   }
 
-  /// The end record stands at the end, behind it at most a comment of 64 kB.
+  /// Finds the end record at the end of the file, followed by at most a comment of 64 kB.
   std::uint64_t find_end() const {
     if (bytes_.size() < kEndSize) fail("too short for a zip archive, the file may be cut off");
     const std::size_t last = bytes_.size() - kEndSize;
@@ -126,7 +126,7 @@ class DirectoryReader {
     return member;
   }
 
-  /// The ZIP64 field holds, in this order, those numbers that do not fit in 32 bits.
+  /// Reads the ZIP64 field. It contains, in this order, those numbers that do not fit in 32 bits.
   static void read_zip64(std::string_view extra, std::initializer_list<std::uint64_t*> numbers) {
     while (extra.size() >= 4) {
       const std::uint64_t id = little_endian(extra, 0, 2);
@@ -186,12 +186,12 @@ const Bytef* zlib_bytes(std::string_view bytes) {
   return reinterpret_cast<const Bytef*>(bytes.data());
 }
 
-/// Inflates raw deflate data to exactly out.size() bytes; false if it is damaged or of another
-/// length.
+/// Inflates raw deflate data to exactly out.size() bytes; returns false if it is damaged or of
+/// another length.
 bool inflate_to(std::string_view packed, InputBytes& out) {
   z_stream stream{};
   if (inflateInit2(&stream, -15) != Z_OK) throw NotAvailable("zlib could not be started");
-  char none = 0;  // zlib wants a place to write to, even for nothing
+  char none = 0;  // zlib requires an output buffer, even for nothing
   std::size_t used = 0;
   std::size_t have = 0;
   int code = Z_OK;

@@ -21,7 +21,7 @@ std::string record_of(std::initializer_list<Number> numbers) {
   return record;
 }
 
-/// The ZIP64 field with these 8-byte numbers; nothing if there are none.
+/// Returns the ZIP64 field with these 8-byte numbers; nothing if there are none.
 std::string zip64_field(const std::vector<std::uint64_t>& numbers) {
   if (numbers.empty()) return {};
   std::string field = record_of({{1, 2}, {8 * numbers.size(), 2}});
@@ -32,8 +32,8 @@ std::string zip64_field(const std::vector<std::uint64_t>& numbers) {
 bool is_large(std::uint64_t number) { return number >= zip::kOnly64; }
 std::uint64_t field32(std::uint64_t number) { return std::min(number, zip::kOnly64); }
 
-/// What the local header and the directory entry have in common, from "version needed" to the
-/// length of the extra field.
+/// Returns the fields that the local header and the directory entry have in common, from "version
+/// needed" to the length of the extra field.
 std::string common_fields(const ZipWriter::Entry& entry, bool zip64, std::size_t extra_size) {
   constexpr std::uint64_t kUtf8Name = 0x800;
   constexpr std::uint64_t kStored = 0;
@@ -64,7 +64,7 @@ std::string directory_entry(const ZipWriter::Entry& entry) {
   const std::string extra = zip64_field(large);
   return record_of({{zip::kCentralSignature, 4}, {45, 2}}) +
          common_fields(entry, !extra.empty(), extra.size()) +
-         // comment, disk, internal and external attributes; where the member begins
+         // comment, disk, internal and external attributes; position of the member
          record_of({{0, 2}, {0, 2}, {0, 2}, {0, 4}, {field32(entry.offset), 4}}) + entry.name +
          extra;
 }

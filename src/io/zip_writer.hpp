@@ -9,12 +9,12 @@
 
 namespace matapprox {
 
-/// Writes a zip archive of stored members; ZIP64 fields where a size or an offset needs them. The
+/// Writes a zip archive of stored members, with ZIP64 fields if a size or an offset needs them. The
 /// same members give the same bytes. Throws FileError.
 class ZipWriter {
  public:
   explicit ZipWriter(const std::string& path) : out_(path) {}
-  /// A member whose content is these pieces, one after the other.
+  /// Adds a member whose content is these pieces, one after the other.
   void add(const std::string& name, const std::vector<std::string_view>& pieces);
   void finish();
 

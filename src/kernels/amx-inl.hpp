@@ -1,5 +1,5 @@
-// Products of packed blocks of float by AMX, see amx.hpp; for the instruction set that every CPU
-// with AMX has (no pragma once: Highway includes this again for each).
+// Products of packed blocks of floats by AMX (see amx.hpp), for instruction sets that every CPU
+// with AMX has (no pragma once: Highway includes this again for each instruction set).
 #if defined(MATAPPROX_KERNELS_AMX_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef MATAPPROX_KERNELS_AMX_INL
 #undef MATAPPROX_KERNELS_AMX_INL
@@ -15,7 +15,7 @@
 #include "kernels/transpose-inl.hpp"
 
 #undef MATAPPROX_AMX_TARGET
-// Of the targets for this CPU better ones have smaller numbers.
+// Better targets for this CPU have smaller numbers.
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3 && defined(__linux__)
 #define MATAPPROX_AMX_TARGET 1
 #else
@@ -30,8 +30,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::CappedTag<float, 16>;
 using Words = hn::Rebind<std::uint32_t, Floats>;
 
-// The instructions, for which neither compiler needs to be told of AMX. Tiles are registers that
-// the compiler does not know: 0 to 3 are sums, 4 and 5 of the left factor, 6 and 7 of the right.
+// AMX instructions in inline assembly, which needs no compiler flags for AMX. The compiler does not
+// know the tile registers: 0 to 3 are sums, 4 and 5 belong to the left factor, 6 and 7 to the right
+// one.
 template <int kTile>
 HWY_INLINE void load_tile(const float* from, Index stride) {
   asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride * 4), "i"(kTile) : "memory");
@@ -49,8 +50,8 @@ HWY_INLINE void multiply_tile() {
   asm volatile("tdpbf16ps %%tmm%c0, %%tmm%c1, %%tmm%c2" ::"i"(kRight), "i"(kLeft), "i"(kSum));
 }
 
-/// The parts of 16 numbers, each in the upper halves of its words; what the lower halves hold does
-/// not count.
+/// The bfloat16 parts of 16 numbers, each in the upper halves of its words; the lower halves are
+/// ignored.
 struct Parts {
   HWY_INLINE explicit Parts(hn::Vec<Floats> x) {
     for (int part = 0; part < kAmxParts; ++part) {
@@ -62,7 +63,7 @@ struct Parts {
   hn::Vec<Words> words[kAmxParts];
 };
 
-/// 16 pairs (x, y), as a row of each of a block's tiles.
+/// Stores 16 pairs (x, y) as a row of each tile of a block.
 HWY_INLINE void store_pairs(const Parts& x, const Parts& y, float* block) {
   for (int part = 0; part < kAmxParts; ++part) {
     const auto pairs = hn::OrAnd(
@@ -74,7 +75,7 @@ HWY_INLINE void store_pairs(hn::Vec<Floats> x, hn::Vec<Floats> y, float* block) 
   store_pairs(Parts(x), Parts(y), block);
 }
 
-/// Rows of numbers, row after row.
+/// A row-major matrix.
 struct Source {
   const float* data;
   Index stride;
@@ -82,8 +83,8 @@ struct Source {
   Index columns;
 };
 
-/// kRows x kColumns numbers of a source, zeros beyond its end: in place where there are so many, or
-/// else a copy.
+/// kRows x kColumns numbers of a source: in place if all are inside the source, else a copy with
+/// zeros beyond its end.
 template <Index kRows, Index kColumns>
 class Patch {
  public:
@@ -94,7 +95,7 @@ class Patch {
   HWY_INLINE hn::Vec<Floats> row(Index i, Index j) const {
     return hn::LoadU(Floats(), data_ + i * stride_ + j);
   }
-  /// Four columns of 16 rows.
+  /// Loads four columns of 16 rows.
   HWY_INLINE void columns(Index i, Index j, hn::Vec<Floats>* v) const {
     simd::HWY_NAMESPACE::load_transposed(Floats(), data_ + i * stride_ + j, stride_, v);
   }
@@ -115,15 +116,16 @@ class Patch {
   HWY_ALIGN float copy_[kRows * kColumns];
 };
 
-/// The transposes of 4 times 2 columns are 4 rows of a block's tiles.
+/// Stores 4 pairs of columns, times `factor`, as 4 rows of each tile of a block.
 HWY_INLINE void store_columns(hn::Vec<Floats>* x, hn::Vec<Floats>* y, float factor, float* block) {
   const auto factors = hn::Set(Floats(), factor);
   for (Index q = 0; q < 4; ++q)
     store_pairs(hn::Mul(factors, x[q]), hn::Mul(factors, y[q]), block + q * kAmxSide);
 }
 
-// X or its transpose as a factor of so many tiles and blocks; what is beyond X is 0. The blocks of
-// a row of a left factor follow each other, and those of 32 depths of a right one.
+// Packing of X or its transpose as a factor of the given numbers of tiles and blocks, with zeros
+// beyond X. The blocks of a row of a left factor are contiguous, and so are those of 32 depths of a
+// right one.
 
 HWY_INLINE void pack_left(const Source& X, Index tiles, Index blocks, float* HWY_RESTRICT out) {
   for (Index i = 0; i < tiles; ++i) {
@@ -177,8 +179,8 @@ HWY_INLINE void pack_right_of_transpose(
   }
 }
 
-/// A left and a right factor; blocks of the left one's rows are `row_blocks` apart, those of the
-/// right one's depths `depth_blocks`.
+/// A left and a right factor. The rows of the left one are `row_blocks` blocks apart, the depths of
+/// the right one `depth_blocks` blocks.
 struct Factors {
   const float* left;
   Index row_blocks;
@@ -186,8 +188,8 @@ struct Factors {
   Index depth_blocks;
 };
 
-/// Products of tiles take a unit of their own that is busy for 16 cycles with each: other work is
-/// done meanwhile, a little by each call of work().
+/// Products of tiles are done by a separate unit, in 16 cycles each. Each call of work() does a
+/// little other work meanwhile.
 struct NoWork {
   HWY_INLINE void operator()() const {}
 };

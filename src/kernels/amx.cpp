@@ -17,9 +17,9 @@ std::atomic<bool> amx_allowed = true;
 
 #if defined(__x86_64__) && defined(__linux__)
 
-thread_local int scopes = 0;  // of this thread, one in the other
+thread_local int scopes = 0;  // nested scopes of this thread
 
-/// What LDTILECFG reads: eight tiles of 16 rows of 64 bytes.
+/// Operand of LDTILECFG: eight tiles of 16 rows of 64 bytes.
 struct alignas(64) TileConfiguration {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;
@@ -37,7 +37,7 @@ bool ask_for_amx() {
   constexpr unsigned kBf16 = 1U << 22U;
   constexpr unsigned kTile = 1U << 24U;
   if ((d & kBf16) == 0 || (d & kTile) == 0) return false;
-  // The system gives the registers to processes that ask: ARCH_REQ_XCOMP_PERM for XTILEDATA.
+  // The system grants the registers on request: ARCH_REQ_XCOMP_PERM for XTILEDATA.
   constexpr long kRequestPermission = 0x1023;
   constexpr long kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

@@ -34,12 +34,12 @@ struct OpenBlas {
   char* (*core)() = nullptr;
   int (*threads)() = nullptr;
   void (*set_threads)(int) = nullptr;
-  // Exported by builds that hold kernels for several cores.
+  // Exported by builds that contain kernels for several cores.
   void (*quit)() = nullptr;
   void (*init)() = nullptr;
 };
 
-/// The functions whose names begin with `prefix`, but for those that choose a core.
+/// The functions whose names begin with `prefix`, except those that choose a core.
 OpenBlas find_open_blas(void* library, const std::string& prefix) {
   OpenBlas found;
   found.config = find_function<char*()>(library, (prefix + "openblas_get_config").c_str());
@@ -50,7 +50,7 @@ OpenBlas find_open_blas(void* library, const std::string& prefix) {
   return found;
 }
 
-/// In this process.
+/// The functions in this process.
 OpenBlas find_open_blas() {
   OpenBlas found = find_open_blas(RTLD_DEFAULT, "");
   found.quit = find_function<void()>(RTLD_DEFAULT, "gotoblas_dynamic_quit");
@@ -79,8 +79,8 @@ VectorInstructions cpu_instructions() {
   return VectorInstructions::kNone;
 }
 
-/// What the kernels for an x86 core of OpenBLAS use; names as openblas_get_corename spells them.
-/// A name that is not here is taken for a good one.
+/// Vector instructions that the kernels for an x86 core of OpenBLAS use; names as
+/// openblas_get_corename spells them. An unknown name counts as a good core.
 VectorInstructions core_instructions(const std::string& core) {
   constexpr std::array<const char*, 18> kOld{"Prescott",
                                              "Core2",
@@ -107,7 +107,7 @@ VectorInstructions core_instructions(const std::string& core) {
   return VectorInstructions::kAvx512;
 }
 
-/// Sets an environment variable for as long as this lives.
+/// Sets an environment variable for the lifetime of this object.
 class EnvironmentVariable {
  public:
   EnvironmentVariable(const char* name, const std::string& value) : name_(name) {
@@ -140,7 +140,7 @@ bool& core_was_repaired() {
 struct SingleThreadCount {
   std::mutex mutex;
   int guards = 0;
-  int max_guards = 0;  ///< OpenBLAS keeps the buffers that so many threads needed
+  int max_guards = 0;  ///< largest number so far; OpenBLAS keeps the buffers of that many threads
   int threads_before = 1;
 };
 
@@ -152,7 +152,7 @@ SingleThreadCount& single_thread_count() {
 }  // namespace
 
 void look_for_open_blas(void* library) {
-  open_blas() = find_open_blas(library, "scipy_");  // as in the wheels of SciPy
+  open_blas() = find_open_blas(library, "scipy_");  // prefix in the wheels of SciPy
   if (!blas_is_open_blas()) open_blas() = find_open_blas(library, "");
 }
 

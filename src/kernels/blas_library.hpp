@@ -6,10 +6,11 @@
 
 namespace matapprox::kernels {
 
-// What OpenBLAS offers beside BLAS, looked up at run time: the program also runs on another BLAS.
+// Functions of OpenBLAS beyond BLAS, looked up at run time: the program also runs with another
+// BLAS.
 
-/// Looks for it in the library of that handle of dlopen and in what this needs, from now on; its
-/// choice of a core is not ours to change then. Call before anything else.
+/// From now on uses the OpenBLAS in the library of this dlopen handle or in its dependencies; its
+/// choice of a core is then left alone. Must be called before anything else.
 void look_for_open_blas(void* library);
 
 /// True if the BLAS in this process is OpenBLAS.
@@ -20,17 +21,17 @@ std::string blas_library_name();
 std::string blas_core();
 void set_blas_threads(int count);
 
-/// The OpenBLAS core for this CPU, "SkylakeX" or "Haswell", if `core`, the one in use, lacks
+/// The OpenBLAS core for this CPU, "SkylakeX" or "Haswell", if `core`, the one in use, does not use
 /// the vector instructions that the CPU has; empty if `core` is good enough.
 std::string better_blas_core(const std::string& core);
-/// Starts OpenBLAS's choice of kernels again with the given core. False, and nothing changed, if
-/// this library cannot do that. Call while only one thread runs.
+/// Restarts OpenBLAS's choice of kernels with the given core. Returns false, and changes nothing,
+/// if this library cannot do that. Must be called while only one thread runs.
 bool restart_blas_with_core(const std::string& core);
-/// configure_blas() whatever OPENBLAS_CORETYPE says; true if another core was taken.
+/// configure_blas(), but ignores OPENBLAS_CORETYPE. Returns true if another core was selected.
 bool repair_blas_core();
 
-/// Keeps the BLAS at one thread while any of these lives, on whatever thread; the last one gives
-/// back the number that the first one found.
+/// Limits the BLAS to one thread while any object of this class exists, on any thread; the last one
+/// restores the number of threads that the first one found.
 class SingleBlasThread {
  public:
   /// Throws NotAvailable as require_blas_buffer() does.

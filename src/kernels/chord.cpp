@@ -14,7 +14,8 @@ namespace matapprox::kernels {
 namespace {
 
 // From this order on, transposed products of panels copy each factor link-major first: each link
-// then reads its values one after the other, where a row would fall out of the cache between two.
+// then reads its values contiguously; otherwise a row would be evicted from the cache between two
+// reads.
 constexpr Index kLinkMajorOrder = 4096;
 
 /// A product with the chain or its transpose, on blocks of a few columns.
@@ -31,8 +32,8 @@ class ChainProduct {
     for (const simd::ChordFactor<T>& W : chain_) max_links_ = std::max(max_links_, W.links);
   }
 
-  /// One column. Vectors are held twice, one copy after the other, so that every link is a
-  /// contiguous shifted segment.
+  /// Multiplies one column. Vectors are stored twice, one copy after the other, so that every link
+  /// is a contiguous shifted segment.
   void apply_to_vector(const T* x, T* y) const {
     thread_local Scratch<T> scratch;
     const ScratchBuffer memory(scratch, 4 * order_ + (transposed_ ? copy_numbers() : 0));
@@ -53,7 +54,7 @@ class ChainProduct {
     std::copy_n(from, order_, y);
   }
 
-  /// A few columns, through row-major panels.
+  /// Multiplies a few columns, through row-major panels.
   void apply_to_panel(const ConstBlockOf<T>& X, BlockOf<T> Y) const {
     const bool copies = transposed_ && order_ >= kLinkMajorOrder;
     const Index width = round_up(X.cols(), simd::kPanelUnit<T>);

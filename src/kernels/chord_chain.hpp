@@ -28,11 +28,11 @@ ChordChain<T> chain_of(const ChordPattern& pattern, const T* values) {
 // Widest panel of a product: a row is then four cache lines.
 template <class T>
 inline constexpr Index kProductWidth = 4 * simd::kPanelUnit<T>;
-// Up to this many columns go one by one, as vectors.
+// Up to this many columns are multiplied one by one, as vectors.
 inline constexpr Index kVectorColumns = 2;
 
-/// How many gradients are summed apart, each over every slots-th panel: at most 256 MiB together,
-/// or just the result.
+/// Number of gradients that are summed separately, each over every slots-th panel: at most 256 MiB
+/// together, or just the result.
 template <class T>
 Index gradient_slots(Index panels, Index numbers) {
   constexpr Index kMaxSlots = 8;
@@ -48,16 +48,16 @@ constexpr Index round_up(Index value, Index multiple) {
 /// so that the sums over panels do not depend on the machine.
 template <class T>
 Index objective_width(Index order, Index columns) {
-  constexpr Index kWideOrder = 65536;  // beyond, memory counts for more than time
+  constexpr Index kWideOrder = 65536;  // beyond this, memory matters more than time
   const Index widest = order <= kWideOrder ? 4 * simd::kPanelUnit<T> : simd::kPanelUnit<T>;
   return std::min(widest, round_up(std::max<Index>(columns, 1), simd::kPanelUnit<T>));
 }
 
-/// How the work on one panel is done: by the calling thread, or with its rows spread over the
+/// Execution of the work on one panel: by the calling thread, or with its rows spread over the
 /// threads. Both give the same bits.
 enum class RowWork { kSerial, kSpread };
 
-// Rows of one task where a single factor is spread over the threads.
+// Number of rows of a task if a single factor is spread over the threads.
 inline constexpr Index kRowChunk = 1024;
 
 constexpr Index row_chunks(Index rows) { return (rows + kRowChunk - 1) / kRowChunk; }
@@ -73,8 +73,8 @@ void over_rows(RowWork work, Index rows, const Function& function) {
                [&](Index c) { function(c * kRowChunk, std::min(rows, (c + 1) * kRowChunk)); });
 }
 
-/// Calls function(0) .. function(count-1): on the threads, or one after the other where each
-/// spreads its rows or where all together are done before threads would have started.
+/// Calls function(0) .. function(count-1): on the threads, or one after the other if each call
+/// spreads its rows, or if all calls would be done before threads have started.
 template <class Function>
 void over_panels(RowWork work, Index count, double flops, const Function& function) {
   constexpr double kWorthThreads = 4e6;

@@ -13,8 +13,8 @@ namespace matapprox::kernels {
 
 namespace {
 
-/// The transposes of a chain's factors as factors of their own, whose weights follow one another
-/// in the order in which a product reads them.
+/// The transposed factors of a chain, stored as factors whose weights are in the order in which a
+/// product reads them.
 template <class T>
 class TransposedChain {
  public:
@@ -24,7 +24,7 @@ class TransposedChain {
     return numbers;
   }
 
-  /// Works in `memory`, numbers_needed() of them.
+  /// Uses `memory`, which has numbers_needed() numbers.
   TransposedChain(const ChordChain<T>& chain, T* memory) {
     for (const simd::ChordFactor<T>& W : chain) {
       std::vector<Index>& offsets = offsets_.emplace_back(W.offsets, W.offsets + W.links);
@@ -52,11 +52,11 @@ class TransposedChain {
   ChordChain<T> factors_;
 };
 
-/// A few columns of the problem, held as row-major panels.
+/// A few columns of the problem, stored as row-major panels.
 template <class T>
 class ObjectivePanel {
  public:
-  /// Works in `memory`, numbers_needed() of them; `transposed`, if there is one, saves time.
+  /// Uses `memory`, which has numbers_needed() numbers; `transposed` may be null, but saves time.
   ObjectivePanel(const ChordChain<T>& chain,
                  const TransposedChain<T>* transposed,
                  ChordForm form,
@@ -78,7 +78,7 @@ class ObjectivePanel {
     return panels * panel_numbers(chain.front().order, width);
   }
 
-  /// The unit columns at places first .. first+count-1 of `columns`, for what follows.
+  /// Selects the unit columns at positions first .. first+count-1 of `columns` for later calls.
   void take(const Index* columns, Index first, Index count) {
     columns_ = columns + first;
     first_ = first;
@@ -99,13 +99,13 @@ class ObjectivePanel {
     return 0.5 * subtract_and_square(panel(0), X);
   }
 
-  /// The change of W_1...W_M E along the direction V: D_m = W_m D_m+1 + V_m T_m+1, the last of
-  /// which, D_1, takes the place of the residual in panel 0.
+  /// Computes the change of W_1...W_M E along the direction V: D_m = W_m D_m+1 + V_m T_m+1. The
+  /// last one, D_1, replaces the residual in panel 0.
   void tangent(const ChordChain<T>& direction) {
     const auto at = [](const ChordChain<T>& chain, Index m) -> const simd::ChordFactor<T>& {
       return chain[static_cast<std::size_t>(m)];
     };
-    // Two panels in turn, of those that the T_m do not need.
+    // Alternates between two panels that the T_m do not need.
     const auto change = [this](Index m) { return panel(m % 2 == 0 ? 0 : factors_); };
     last_factor_columns(at(direction, factors_ - 1), change(factors_ - 1));
     if (factors_ > 1) last_factor_columns(factor(factors_ - 1), panel(factors_ - 1));
@@ -116,7 +116,7 @@ class ObjectivePanel {
     }
   }
 
-  /// Adds the derivative of <G_1, W_1...W_M E>, G_1 in panel 0; panel m turns from T_m into G_m.
+  /// Adds the derivative of <G_1, W_1...W_M E>, G_1 in panel 0; panel m changes from T_m to G_m.
   void add_gradient(T* gradient) {
     for (Index m = 0; m + 1 < factors_; ++m) {
       over_rows(work_, order_, [&](Index first, Index last) {
@@ -132,8 +132,8 @@ class ObjectivePanel {
   const simd::ChordFactor<T>& factor(Index m) const { return chain_[static_cast<std::size_t>(m)]; }
   T* panel(Index m) { return panels_ + m * panel_numbers_; }
 
-  /// A few cache lines more than a panel, so that no two start at the same place of a page: a load
-  /// would otherwise wait for stores that only look like its own.
+  /// A few cache lines more than a panel, so that no two panels start at the same offset of a page:
+  /// a load would otherwise wait for stores whose addresses only agree within a page.
   static Index panel_numbers(Index order, Index width) {
     return order * width + 9 * simd::kPanelUnit<T>;
   }
@@ -155,7 +155,7 @@ class ObjectivePanel {
     }
   }
 
-  /// Row of W that holds column c by link k.
+  /// Row of W whose link k is at column c.
   static Index row_of(const simd::ChordFactor<T>& W, Index c, Index k) {
     const Index i = c - W.offsets[k];
     return i < 0 ? i + W.order : i;
@@ -205,7 +205,7 @@ class ObjectivePanel {
     });
   }
 
-  /// dW_M[i, k] += G_M[i, (i + offset k) mod N], the same entries.
+  /// dW_M[i, k] += G_M[i, (i + offset k) mod N], for the entries of last_factor_columns().
   void add_last_gradient(T* gradient) {
     const simd::ChordFactor<T>& W = factor(factors_ - 1);
     const T* G = panel(factors_ - 1);
@@ -217,7 +217,8 @@ class ObjectivePanel {
     }
   }
 
-  /// From rows of count_ numbers to rows of width_, zeros behind; from the last row on, in place.
+  /// Widens rows of count_ numbers to rows of width_, with zeros at the end; from the last row up,
+  /// in place.
   void widen(T* X) const {
     for (Index i = order_ - 1; i >= 0; --i) {
       std::copy_backward(X + i * count_, X + (i + 1) * count_, X + i * width_ + count_);
@@ -225,8 +226,8 @@ class ObjectivePanel {
     }
   }
 
-  /// t -= x; the sum of squares of the result. Chunk sums, whoever makes them, are added in order,
-  /// in double: a float alone would lose digits in a long sum.
+  /// t -= x; returns the sum of squares of the result. Sums of chunks, computed by any thread, are
+  /// added in order and in double: a float would lose digits in a long sum.
   double subtract_and_square(T* t, const T* x) const {
     std::vector<double> sums(static_cast<std::size_t>(row_chunks(order_)));
     const auto chunk = [&](Index c) {
@@ -266,7 +267,7 @@ class ObjectivePanel {
 template <class T>
 void sum_slots(const T* slots, Index count, Index numbers, T* gradient) {
   constexpr Index kChunk = 8192;
-  constexpr Index kPiece = 1024;  // stays in the first cache while the slots are added to it
+  constexpr Index kPiece = 1024;  // stays in the first-level cache while the slots are added to it
   parallel_for((numbers + kChunk - 1) / kChunk, [&](Index chunk) {
     const Index end = std::min(numbers, (chunk + 1) * kChunk);
     for (Index first = chunk * kChunk; first < end; first += kPiece) {
@@ -305,7 +306,7 @@ void sum_over_panels(const ChordPattern& pattern,
                                   gradient == nullptr || slots == 1 ? 0 : slots * numbers);
   T* sums = gradient == nullptr || slots == 1 ? gradient : slot_memory.data();
 
-  // Worth a copy where several panels use it.
+  // A copy pays if several panels use it.
   constexpr Index kPanelsPerCopy = 3;
   const bool copies =
       panels >= kPanelsPerCopy && (gradient != nullptr || form == ChordForm::kSymmetrized);

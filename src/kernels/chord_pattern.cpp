@@ -29,13 +29,13 @@ std::vector<Index> strided(Index n, Index width, Index stride) {
   const Index distinct = (n + stride - 1) / stride;
   const Index count = std::min(width, distinct);
   std::vector<Index> offsets;
-  const Index above = (count + 1) / 2;  // with 0
+  const Index above = (count + 1) / 2;  // includes 0
   for (Index k = 0; k < above; ++k) offsets.push_back(k * stride);
   for (Index k = 1; k <= count - above; ++k) offsets.push_back(n - k * stride);
   return offsets;
 }
 
-/// One turn around the n distances in steps of `stride`.
+/// Multiples of `stride` below n: one turn around the n distances.
 std::vector<Index> around(Index n, Index stride) {
   std::vector<Index> offsets;
   for (Index at = 0; at < n; at += stride) offsets.push_back(at);
@@ -44,7 +44,7 @@ std::vector<Index> around(Index n, Index stride) {
 
 Index quotient_up(Index a, Index b) { return (a + b - 1) / b; }
 
-/// Local, strided, local; nothing where that cannot reach every distance.
+/// Pattern with a local, a strided and a local factor; nothing if it cannot reach every distance.
 std::optional<ChordPattern> local_strided_local(Index n, Index links) {
   const Index k = std::min(links / 3, n);
   if (k < 1) return std::nullopt;
@@ -56,8 +56,8 @@ std::optional<ChordPattern> local_strided_local(Index n, Index links) {
   return ChordPattern{n, {strided(n, first, 1), middle, strided(n, k, 1)}};
 }
 
-/// Strides 1, s_2 .. s_f, each about `width` times the one before it; nothing where that cannot
-/// reach every distance.
+/// Pattern with strides 1, s_2 .. s_f, each about `width` times the one before it; nothing if it
+/// cannot reach every distance.
 std::optional<ChordPattern> geometric_strides(Index n, Index links, Index factors) {
   const Index width = std::min(links / factors, n);
   if (width < 1) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<ChordPattern> geometric_strides(Index n, Index links, Index factor
   return pattern;
 }
 
-/// "1, 2, 3, ... (17 in all)"
+/// Text such as "1, 2, 3, ... (17 in all)".
 std::string first_few(const std::vector<Index>& numbers) {
   constexpr std::size_t kShown = 3;
   const std::size_t shown = std::min(numbers.size(), kShown);

@@ -37,11 +37,11 @@ HWY_INLINE Index before(Index i, Index offset, Index n) {
   return i >= offset ? i - offset : i - offset + n;
 }
 
-// Links that are followed at a time.
+// Number of links handled at a time.
 constexpr Index kTogether = 64;
 
-/// Rows that a group of links leads to while none of them wraps around: what to add to the position
-/// of row i of W in a panel and in the values.
+/// Offsets of a group of links while none of them wraps around, to add to the position of row i of
+/// W in a panel and in the values.
 struct Steps {
   std::array<Index, kTogether> panel;
   std::array<Index, kTogether> value;
@@ -64,18 +64,18 @@ Index take_steps(
   return end;
 }
 
-// Up to this many links their number is part of the code and their steps stay in registers: a step
-// that is loaded for each row holds up the loads that need it.
+// Up to this many links, their number is a constant of the code and their steps stay in registers:
+// a step that is loaded for each row delays the loads that need it.
 #ifdef MATAPPROX_UNROLLED_LINKS
 constexpr Index kUnrolledLinks = MATAPPROX_UNROLLED_LINKS;
 #else
 constexpr Index kUnrolledLinks = 12;
 #endif
 
-// Rows of a panel that stay in the first cache while one group of links after the other is added.
+// Number of rows of a panel that stay in the first-level cache while the groups of links are added.
 constexpr Index kRowsTogether = 64;
 
-/// Links of a group: groups of about equal size that can be unrolled.
+/// Number of links of a group: groups have about equal size and can be unrolled.
 template <bool kTransposed>
 Index links_together(Index links) {
   if (kTransposed || links <= kUnrolledLinks) return std::min(links, kTogether);
@@ -84,7 +84,7 @@ Index links_together(Index links) {
 }
 
 /// Calls function(k, count, begin, end, steps) for groups of links and runs of rows that together
-/// are all links and the rows first..last-1; the links of a row in order.
+/// cover all links and the rows first..last-1; the links of a row in order.
 template <bool kTransposed, class T, class Function>
 HWY_INLINE void over_runs(
     const ChordFactor<T>& W, Index first, Index last, Index width, const Function& function) {
@@ -106,7 +106,7 @@ HWY_INLINE void over_runs(
 
 enum class Product { kWrite, kAdd, kTransposed };
 
-/// Keeps the compiler from leaving the sum of two registers to the loads from it: beside stores,
+/// Keeps the compiler from folding the sum of two registers into the loads from it: next to stores,
 /// such loads take up to 1.7 times as long (measured on Zen 5).
 template <class T>
 HWY_INLINE const T* in_register(const T* p) {
@@ -114,8 +114,8 @@ HWY_INLINE const T* in_register(const T* p) {
   return p;
 }
 
-/// Calls function(std::integral_constant<Index, links>), or with 0 where there are more links than
-/// are unrolled.
+/// Calls function(std::integral_constant<Index, links>), or with 0 if there are more links than are
+/// unrolled.
 template <Index kLinks = kUnrolledLinks, class Function>
 HWY_INLINE void with_links(Index links, const Function& function) {
   if constexpr (kLinks == 0) {
@@ -147,8 +147,8 @@ HWY_INLINE void add_row(T w, const T* row, V<T>* acc) {
   }
 }
 
-/// kVectors vectors of each row of a run: Y = or += the product of the links of a group, of kLinks
-/// whose weights follow one another unless kLinks is 0.
+/// Computes kVectors vectors of each row of a run: Y = or += the product of the links of a group.
+/// The group has kLinks links with contiguous weights, unless kLinks is 0.
 template <int kVectors, Index kLinks, class T>
 HWY_NOINLINE void product_run(const T* HWY_RESTRICT values,
                               Index value_stride,
@@ -187,7 +187,7 @@ HWY_NOINLINE void product_run(const T* HWY_RESTRICT values,
 }
 
 /// Calls function(c, std::integral_constant<int, vectors>) for strips of 8, 4, 2 and 1 vectors that
-/// together are the columns of a panel.
+/// together cover the columns of a panel.
 template <class T, class Function>
 HWY_INLINE void over_strips(Index width, const Function& function) {
   Index c = 0;
@@ -231,7 +231,7 @@ void product_panel(
   });
 }
 
-/// Vectors of at most 4 numbers, by adding the upper half of longer ones to the lower.
+/// Reduces v to at most 4 numbers, by adding the upper half to the lower.
 template <class D>
 HWY_INLINE hn::Vec<Square<hn::TFromD<D>>> fold(D /*tag*/, hn::Vec<D> v) {
 #if HWY_TARGET != HWY_SCALAR
@@ -246,7 +246,7 @@ HWY_INLINE hn::Vec<Square<hn::TFromD<D>>> fold(D /*tag*/, hn::Vec<D> v) {
 #endif
 }
 
-/// to[q] += the sum of the entries of v[q], for q < kCount <= kSquare.
+/// Adds the sum of the entries of v[q] to to[q], for q < kCount <= kSquare.
 template <Index kCount, class T>
 HWY_INLINE void add_sums(const V<T>* v, T* to) {
   const Square<T> d;
@@ -291,8 +291,8 @@ HWY_INLINE void gradient_row(const V<T>* row, const T* t, const Step* step, T* g
   });
 }
 
-/// kVectors vectors of each row of a run; the gradient is that of the links of a group, of kLinks
-/// unless that is 0.
+/// Uses kVectors vectors of each row of a run; the gradient is that of the links of a group, which
+/// has kLinks links unless kLinks is 0.
 template <int kVectors, Index kLinks, class T>
 HWY_NOINLINE void gradient_run(Index links,
                                const Steps& steps,
@@ -371,11 +371,11 @@ HWY_INLINE void vector_entry(const ChordFactor<T>& W, Index i, const T* x, T* y)
   hn::StoreU(sum, d, y + i);
 }
 
-// Links whose weights are transposed together.
+// Number of links whose weights are transposed together.
 template <class T>
 constexpr Index kLinks = kBlock<Full<T>>;
 
-/// Adds the products of links k .. k + kLinks - 1, but for the first `skip`, to kRuns vectors of
+/// Adds the products of links k .. k + kLinks - 1, except the first `skip`, to kRuns vectors of
 /// entries of W x from row i on.
 template <int kRuns, class T>
 HWY_INLINE void add_links(
@@ -394,11 +394,12 @@ HWY_INLINE void add_links(
   }
 }
 
-// Rows whose weights are asked for in advance: the CPU itself stops at the end of each page,
-// a few dozen rows. Behind the last row this names memory that is not ours, which is harmless.
+// Number of rows by which weights are prefetched: the CPU's own prefetching stops at the end of
+// each page, after a few dozen rows. Addresses beyond the last row may be invalid, which is
+// harmless.
 constexpr Index kAheadRows = 64;
 
-/// kRuns vectors of entries of W x; needs at least kLinks links.
+/// Computes kRuns vectors of entries of W x; requires at least kLinks links.
 template <int kRuns, class T>
 HWY_INLINE void vector_run(const ChordFactor<T>& W, Index i, const T* x, T* y) {
   const Full<T> d;
@@ -445,12 +446,13 @@ void link_major(const ChordFactor<T>& W, Index first, Index last, T* copy) {
   }
 }
 
-// Entries of W^T x taken together.
+// Entries of W^T x that are computed together.
 constexpr Index kRunVectors = 4;
 template <class T>
 constexpr Index kRun = kRunVectors* kLanes<T>;
 
-/// kRun entries of W^T x whose rows of W follow one another for each link; false if some wrap.
+/// Computes kRun entries of W^T x, whose rows of W are consecutive for each link; false if some
+/// wrap.
 template <class T>
 HWY_INLINE bool transpose_vector_run(const ChordFactor<T>& W, Index j, const T* x, T* y) {
   const Full<T> d;

@@ -6,8 +6,8 @@ namespace matapprox::kernels::simd {
 
 // The serial inner parts of the Chord kernels for T = float and double, compiled once per
 // instruction set. Panels are row-major N x width, aligned, with width a multiple of
-// kPanelUnit<T>. Each entry of a product is summed over the links in their order, fused, so that
-// all paths give the same bits.
+// kPanelUnit<T>. Each entry of a product is summed over the links in order, with fused
+// multiply-adds, so that all paths give the same bits.
 
 /// Numbers in a cache line.
 template <class T>
@@ -28,7 +28,7 @@ struct ChordFactor {
   const T* value(Index i, Index k) const { return values + i * row_stride + k * link_stride; }
 };
 
-/// A little more than the order: with a power of two, all links would meet in one set of the cache.
+/// A little more than the order: with a power of two, all links would map to one set of the cache.
 constexpr Index link_major_stride(Index order) { return order + 24; }
 
 template <class T>
@@ -38,7 +38,7 @@ struct ChordFunctions {
   /// Writes rows first..last-1 of a link-major copy of the values of W, which are row-major.
   void (*link_major)(const Factor& W, Index first, Index last, T* copy);
 
-  /// Rows first..last-1 of Y = W X, of Y += W X, of Y = W^T X, panels.
+  /// Compute rows first..last-1 of Y = W X, of Y += W X and of Y = W^T X, for panels.
   void (*rows)(const Factor& W, Index first, Index last, Index width, const T* x, T* y);
   void (*add_rows)(const Factor& W, Index first, Index last, Index width, const T* x, T* y);
   void (*transpose_rows)(const Factor& W, Index first, Index last, Index width, const T* x, T* y);
@@ -57,8 +57,8 @@ struct ChordFunctions {
   /// result.
   T (*subtract_and_square)(T* t, const T* x, Index count);
 
-  /// Column-major rows x columns (stride ld) into a row-major panel of `width` >= columns, the rest
-  /// of each row zero; and back.
+  /// Copy column-major rows x columns (stride ld) to a row-major panel of `width` >= columns, with
+  /// zeros in the rest of each row; and back.
   void (*panel_from_columns)(
       const T* x, Index ld, Index rows, Index columns, Index width, T* panel);
   void (*columns_from_panel)(

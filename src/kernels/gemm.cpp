@@ -50,7 +50,7 @@ template <class T>
 struct Factors {
   Operand<T> A;
   Operand<T> B;
-  bool by_blocks = false;  ///< by AMX; the same for all parts of a product, whatever cuts it
+  bool by_blocks = false;  ///< use AMX; the same for all parts of a product, however it is divided
 };
 
 template <class T>
@@ -59,17 +59,18 @@ struct Target {
   Index stride = 0;
 };
 
-/// What block of K from depth p on does to C: the first one of `depth` takes beta, the others add.
+/// Update of C by the block of K from depth p on: the first one of `depth` applies beta, the others
+/// add.
 template <class T>
 Update<T> update_of(const Update<T>& first, Range depth, Index p) {
   return p == depth.begin ? first : Update<T>{first.alpha, T{1}};
 }
 
-// Columns of C for which one thread packs B at a time: 256 deep, 2 MiB of double.
+// Number of columns of C for which one thread packs B at a time: 256 deep, 2 MiB of double.
 constexpr Index kPackedColumns = 1024;
-// Rows of A packed at a time: 256 deep, 192 KiB of double.
+// Number of rows of A packed at a time: 256 deep, 192 KiB of double.
 constexpr Index kPackedRows = 96;
-// Panels of A up to which each column of B is read so few times that packing it does not pay.
+// Number of panels of A up to which each column of B is read too few times for packing to pay.
 constexpr Index kPanelsInPlace = 2;
 
 template <class T>
@@ -161,8 +162,8 @@ void multiply_blocks_range(const Factors<T>& factors,
                                             scratch.reserve(simd::kBlockMemory));
 }
 
-/// Whether a product is worth packing for AMX: little of its blocks is beyond its end. The number
-/// of columns does not count, because no column's bits depend on it.
+/// True if packing a product for AMX pays: little of its blocks is padding. The number of columns
+/// is ignored, because no column's bits may depend on it.
 template <class T>
 bool takes_blocks(Index m, Index k) {
   constexpr Index kMinSize = 32;
@@ -192,10 +193,10 @@ struct Shape {
   Index columns = 0;
 };
 
-/// Tiles of C to spread over the threads. How C is cut does not change its bits.
+/// Tiles of C that are spread over the threads. The division of C does not change its bits.
 template <class T>
 Shape tile_for_threads(Index m, Index n, Index k) {
-  constexpr double kSmall = 1e5;  // multiplications that are not worth waking a thread
+  constexpr double kSmall = 1e5;  // multiplications that do not justify waking a thread
   const simd::TileShape block = simd::gemm_functions<T>().tile;
   const bool narrow = n <= simd::kNarrow;
   const Index min_rows = narrow ? 256 : 4 * block.rows;
@@ -239,17 +240,18 @@ void multiply_tiles(const Factors<T>& factors,
                    update,
                    Target<T>{C.data + i + j * C.stride, C.stride});
   };
-  // By reference: a function object with a copy of the lambda would be allocated in each call.
+  // Passed by reference: a function object with a copy of the lambda would be allocated in each
+  // call.
   parallel_for(row_tiles * column_tiles, std::ref(multiply));
 }
 
-// A product with few rows and a long K is cut along K, in chunks that depend on m and k alone: each
-// column's bits are the same whatever the number of columns.
+// A product with few rows and a long K is divided along K, in chunks that depend on m and k alone:
+// each column's bits are the same whatever the number of columns.
 constexpr Index kFewRows = 512;
 constexpr Index kLongDepth = 4096;
 constexpr Index kMinChunk = 2048;
 constexpr Index kMaxChunks = 64;
-// Numbers in the partial sums held at a time: 32 MiB of double.
+// Number of entries of the partial sums stored at a time: 32 MiB of double.
 constexpr Index kPartialNumbers = Index{1} << 22;
 
 bool is_deep(Index m, Index k) { return m <= kFewRows && k >= kLongDepth; }
@@ -311,7 +313,7 @@ Operand<T> operand(Trans trans, const ConstBlockOf<T>& A) {
   return {A.data(), A.outerStride(), trans == Trans::kYes};
 }
 
-/// gemm for either scalar.
+/// gemm for both types of numbers.
 template <class T>
 void checked_product(Trans trans_a,
                      const ConstBlockOf<T>& A,

@@ -42,14 +42,14 @@ constexpr Index kStrip = 256;
 
 const char* target_name_impl() { return hwy::TargetName(HWY_TARGET); }
 
-/// Four vectors of rows are two panels of two, which take less time than three and one.
+/// Four vectors of rows become two panels of two, which take less time than three and one.
 template <class T>
 Index panel_rows(Index rows) {
   const Index vectors = (rows + kLanes<T> - 1) / kLanes<T>;
   return vectors == 4 ? 2 * kLanes<T> : kTileRows<T>;
 }
 
-/// Asks for the cache lines of `count` numbers.
+/// Prefetches the cache lines of `count` numbers.
 template <class T>
 HWY_INLINE void fetch_run(const T* run, Index count) {
   for (Index i = 0; i < count; i += 64 / Index{sizeof(T)}) hwy::Prefetch(run + i);
@@ -66,7 +66,7 @@ HWY_INLINE void update_entries(D d, const Update<T>& update, hn::Vec<D> sum, T* 
   }
 }
 
-/// update_entries for `count` entries: by vectors D, what is left by half of them, and so on.
+/// update_entries for `count` entries: by vectors D, the rest by half vectors, and so on.
 template <class T, class D>
 HWY_INLINE void update_run(D d, const Update<T>& update, const T* sums, Index count, T* c) {
   constexpr Index kCount = hn::MaxLanes(D());
@@ -80,7 +80,7 @@ HWY_INLINE void update_run(D d, const Update<T>& update, const T* sums, Index co
 }
 
 #if HWY_TARGET <= HWY_AVX3
-// Elsewhere a masked store takes longer than the shorter vectors of update_run.
+// On other targets a masked store takes longer than the shorter vectors of update_run.
 constexpr bool kMaskedUpdates = true;
 #else
 constexpr bool kMaskedUpdates = false;
@@ -107,13 +107,13 @@ struct PackedColumns {
   HWY_INLINE T at(Index p, Index j) const { return b[p * kTileColumns<T> + j]; }
 };
 
-/// kTileColumns columns of B in place; where fewer are left, the last one is repeated. They may lie
-/// on as many pages, in runs too short for the CPU to foresee: the next ones are asked for step by
+/// kTileColumns columns of B in place; if fewer are left, the last one is repeated. They may be on
+/// different pages, in runs too short for the CPU to prefetch: the next ones are prefetched step by
 /// step.
 template <class T>
 struct ColumnsInPlace {
   std::array<const T*, static_cast<std::size_t>(kTileColumns<T>)> runs;
-  Index ahead;  ///< to the columns of the next tile
+  Index ahead;  ///< distance to the columns of the next tile
   HWY_INLINE void fetch_ahead(Index p) const {
     hwy::Prefetch(runs[static_cast<std::size_t>(p % kTileColumns<T>)] + ahead +
                   p / kTileColumns<T> * kTileColumns<T>);
@@ -248,8 +248,8 @@ void multiply_in_place(
   multiply_panels(a, MatrixInPlace<T>{b, ldb}, depth, update, C);
 }
 
-// The columns of a large matrix lie on as many pages, so that the CPU does not foresee the
-// next one; asking for it four columns ahead makes packing a quarter faster at N = 2048.
+// The columns of a large matrix are on different pages, so that the CPU does not prefetch the next
+// one; prefetching four columns ahead makes packing a quarter faster at N = 2048.
 constexpr Index kAhead = 4;
 /// The first `count` numbers of a vector, and zeros.
 template <class T, class D>
@@ -263,8 +263,8 @@ HWY_INLINE hn::Vec<D> load_first(D d, const T* from, Index count) {
 #endif
 }
 
-/// Panels of kWidth rows, rows contiguous. Runs over the panels inside, so that each column of the
-/// source is read once from end to end. What lacks in the last vector of rows is zeros.
+/// Packs panels of kWidth rows, rows contiguous. The inner loop runs over the panels, so that each
+/// column of the source is read once from end to end. The last vector of rows is padded with zeros.
 template <Index kWidth, class T>
 HWY_INLINE void pack_copying(const PackSource<T>& from, Index rows, Index depth, T* packed) {
   const hn::CappedTag<T, std::min(kWidth, kLanes<T>)> d;
@@ -291,7 +291,7 @@ HWY_INLINE void pack_copying(const PackSource<T>& from, Index rows, Index depth,
   }
 }
 
-/// One panel of `width` rows, depth contiguous; where fewer rows are left, the last one is
+/// Packs one panel of `width` rows, depth contiguous; if fewer rows are left, the last one is
 /// repeated.
 template <class T>
 HWY_INLINE void pack_transposing(
@@ -328,8 +328,8 @@ void pack(const PackSource<T>& source, Index rows, Index depth, Index width, T* 
   }
 }
 
-/// Entries begin..end-1 of each of kColumns sums (kStrip apart) plus kGroup columns of A times the
-/// entries of b at depths 0..kGroup-1, one depth after the other.
+/// Adds kGroup columns of A times the entries of b at depths 0..kGroup-1, one depth after the
+/// other, to entries begin..end-1 of each of kColumns sums (kStrip apart).
 template <int kColumns, int kGroup, class T, class D>
 HWY_INLINE void accumulate(D d,
                            const T* a,
@@ -438,7 +438,7 @@ void multiply_narrow_transposed(
   std::array<const T*, kDotRows<T>> runs;
   for (Index i = 0; i < C.rows; i += kDotRows<T>) {
     const Index count = std::min(kDotRows<T>, C.rows - i);
-    // Where fewer rows are left, the last one is repeated and the repetitions are dropped.
+    // If fewer rows are left, the last one is repeated and the repetitions are dropped.
     for (Index r = 0; r < kDotRows<T>; ++r) {
       runs[static_cast<std::size_t>(r)] = a + (i + std::min(r, count - 1)) * lda;
     }
@@ -459,7 +459,8 @@ void multiply_narrow_transposed(
 constexpr Index tiles_of(Index count) { return (count + kAmxSide - 1) / kAmxSide; }
 constexpr Index blocks_of(Index depth) { return (depth + kAmxDepth - 1) / kAmxDepth; }
 
-// Columns of C are rows to AMX: a packed B is the left factor and a packed A the right one.
+// AMX computes the columns of C as rows: a packed B is the left factor and a packed A the right
+// one.
 void multiply_blocks(const PackSource<float>& A,
                      const PackSource<float>& B,
                      Index depth,
@@ -564,7 +565,7 @@ const char* target_name() {
 
 void choose_target(const std::string& name) {
   const std::string before = HWY_DYNAMIC_DISPATCH(target_name_impl)();
-  // AMX stands for the best one, and products of float by AMX.
+  // AMX stands for the best target, with products of floats by AMX.
   const bool amx = has_amx() && name == kAmxName;
   std::int64_t chosen = amx ? hwy::SupportedTargets() : 0;
   std::int64_t former = 0;
@@ -575,7 +576,7 @@ void choose_target(const std::string& name) {
     if (name == names.back()) chosen = target;
     if (before == names.back()) former = target;
   }
-  // Asking for the list may have set the best one.
+  // The query for the list may have set the best target.
   hwy::GetChosenTarget().Update(chosen != 0 ? chosen : former);
   if (chosen != 0) return allow_amx(amx);
   throw InvalidArgument(fmt::format(

@@ -7,14 +7,14 @@
 
 namespace matapprox::kernels::simd {
 
-// The serial inner parts of gemm for T = float and double, compiled once per instruction set. Every
-// entry of C is summed in the same order in all of them: within a block of K one fused multiply-add
-// after another from 0, then added to C; so which of them computes an entry does not change its
-// bits.
+// The serial inner parts of gemm for T = float and double, compiled once per instruction set. All
+// of them sum every entry of C in the same order: within a block of K one fused multiply-add after
+// another from 0, then added to C. An entry therefore has the same bits whichever of them computes
+// it.
 
 /// Depth of a block of K. Fixed for all CPUs.
 inline constexpr Index kDepth = 256;
-/// Widest C for the kernels that read A in place.
+/// Largest number of columns of C for the kernels that read A in place.
 inline constexpr Index kNarrow = 4;
 
 /// Rows and columns of the register block.
@@ -26,7 +26,7 @@ const char* target_name();
 /// See use_instruction_set().
 void choose_target(const std::string& name);
 
-/// A matrix of which entry (i, p) lies at data[i * row_stride + p * depth_stride]; one stride is 1.
+/// A matrix whose entry (i, p) is at data[i * row_stride + p * depth_stride]; one stride is 1.
 template <class T>
 struct PackSource {
   const T* data = nullptr;
@@ -57,11 +57,11 @@ struct GemmFunctions {
   /// The largest register block.
   TileShape tile;
 
-  /// Rows of a panel, at most tile.rows, for a packed A of so many rows.
+  /// Number of rows of a panel, at most tile.rows, for a packed A of `rows` rows.
   Index (*panel_rows)(Index rows);
 
   /// Packs rows 0..rows-1, depths 0..depth-1 in panels of `width` rows, each panel depth by depth;
-  /// the last panel is filled up with numbers that no result depends on.
+  /// the last panel is padded with numbers that no result depends on.
   void (*pack)(const PackSource<T>& source, Index rows, Index depth, Index width, T* packed);
 
   /// C from packed A (panels of panel_rows(C.rows)) and packed B (of tile.columns).
@@ -95,7 +95,7 @@ inline constexpr Index kBlockColumns = 64;
 inline constexpr Index kBlockMemory =
     kBlockRows * kBlockColumns + kDepth * (kBlockRows + kBlockColumns) / kAmxTile / 2 * kAmxBlock;
 
-/// Of the instruction set that the dispatch took.
+/// Functions of the instruction set that the dispatch selected.
 template <class T>
 const GemmFunctions<T>& gemm_functions();
 template <>

@@ -1,4 +1,5 @@
-// The routines that lapack.cpp calls, where none are linked: they call what use_lapack() was given.
+// The routines that lapack.cpp calls if none are linked: they call the functions given to
+// use_lapack().
 #include "matapprox/kernels/given_lapack.hpp"
 
 #include <string>
@@ -16,8 +17,8 @@ LapackFunctions& given() {
   return functions;
 }
 
-/// Calls `function`, whose arguments are not declared const, though no routine changes those that
-/// it only reads.
+/// Calls `function`, whose parameters are not declared const, although no routine changes its
+/// inputs.
 template <class... Parameters, class... Arguments>
 void call(const char* routine, void (*function)(Parameters*...), Arguments*... arguments) {
   if (function == nullptr) {

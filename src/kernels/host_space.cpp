@@ -11,8 +11,9 @@ namespace matapprox {
 namespace {
 
 constexpr std::align_val_t kLine{64};
-/// Sums of tall products are added over stretches of rows, so that all threads have work; long ones
-/// of elements over chunks. Both are of fixed lengths: the order of the sums is.
+/// Tall products are summed over stretches of rows, so that all threads have work; long elementwise
+/// operations are divided into chunks. Both have fixed lengths, so that the order of the sums is
+/// fixed.
 constexpr Index kStretch = 32768;
 constexpr Index kNumbersInChunk = 8192;
 

@@ -83,7 +83,7 @@ int divide_and_conquer_svd(const SvdArguments& size, Matrix& A, Matrix& U, Vecto
   return call(work.data(), length);
 }
 
-/// dgesvd, slower and surer; as above.
+/// dgesvd, slower and more robust; otherwise as above.
 int qr_svd(const SvdArguments& size, Matrix& A, Matrix& U, Vector& S, Matrix& VT) {
   const int ldu = std::max(1, static_cast<int>(U.rows()));
   const int ldvt = std::max(1, static_cast<int>(VT.rows()));
@@ -114,7 +114,7 @@ int qr_svd(const SvdArguments& size, Matrix& A, Matrix& U, Vector& S, Matrix& VT
   return call(work.data(), length);
 }
 
-/// The SVD of A into U, S, VT: by dgesdd, by dgesvd where that fails.
+/// Computes the SVD of A into U, S, VT: by dgesdd, or by dgesvd if that fails.
 void compute_svd(char job, Matrix A, Matrix& U, Vector& S, Matrix& VT) {
   require_finite("dgesdd", A);
   const SvdArguments size{to_int("dgesdd", A.rows()),
@@ -195,7 +195,7 @@ Vector solve_symmetric(const char* job, Matrix& A) {
   require(A.rows() == A.cols(), "dsyevd: a {} x {} matrix is not square", A.rows(), A.cols());
   Vector values(A.rows());
   if (A.rows() == 0) return values;
-  // Only the lower triangle counts; what is above it may be anything.
+  // Only the lower triangle is used; entries above it may be anything.
   A.triangularView<Eigen::StrictlyUpper>().setZero();
   require_finite("dsyevd", A);
   const SingleBlasThread guard;
@@ -301,7 +301,7 @@ bool cholesky(Matrix& A) {
   dpotrf_("L", &n, A.data(), &n, &info, 1);
   if (info < 0) check("dpotrf", info);
   A.triangularView<Eigen::StrictlyUpper>().setZero();
-  // A NaN passes for positive in some versions.
+  // Some versions accept a NaN as positive.
   return info == 0 && A.diagonal().allFinite();
 }
 

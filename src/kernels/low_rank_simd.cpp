@@ -19,10 +19,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using DoubleVector = hn::Vec<Doubles>;
 constexpr Index kVectors = 8 / kDoubles;
-/// Components at a time.
+/// Number of components at a time.
 constexpr Index kGroup = 4;
 
-/// function(0), function(1), ..., each with a constant: what arrays hold stays in registers.
+/// Calls function(0), function(1), ..., each with a constant, so that arrays stay in registers.
 template <Index kCount, class Function>
 HWY_INLINE void unrolled(const Function& function) {
   if constexpr (kCount > 0) {
@@ -38,7 +38,7 @@ struct Columns {
   const std::uint8_t* data[kCount];
 };
 
-/// What a pass over columns does with an octet of values; see pass().
+/// Operations of a pass over columns on an octet of values; see pass().
 struct Dots {
   const double* x;  ///< sums[k] = values of column k times x
   double* sums;
@@ -49,7 +49,7 @@ struct Axpys {
   double* y;
 };
 
-/// Eight numbers at p + i, of which those from `count` on are not there: 0.
+/// A vector of the numbers at p + i; those from index `count` on do not exist and become 0.
 template <bool kWhole>
 HWY_INLINE DoubleVector load(const double* p, Index i, Index count) {
   const Doubles d;
@@ -64,14 +64,14 @@ HWY_INLINE void store(DoubleVector v, double* p, Index i, Index count) {
   store_some(v, p + i, std::clamp<Index>(count - i, 0, kDoubles));
 }
 
-/// Sums of the lanes of each vector, so many at once.
+/// Stores the sums of the lanes of kCount vectors.
 template <Index kCount>
 HWY_INLINE void store_sums(const DoubleVector* vectors, double* sums) {
   const Doubles d;
   unrolled<kCount>([&](auto k) HWY_ATTR { sums[k] = hn::GetLane(hn::SumOfLanes(d, vectors[k])); });
 }
 
-/// What a pass holds in registers.
+/// State of a pass, in registers.
 template <bool kDots, bool kAxpys, bool kKeep, class Octets, Index kCount>
 struct Pass {
   Columns<Octets, kCount> columns;
@@ -95,7 +95,7 @@ struct Pass {
     if constexpr (kAxpys) shift = hn::Set(d, axpys.shift);
   }
 
-  /// The next octet, of which `left` values are there.
+  /// Processes the next octet, of which `left` values exist.
   template <bool kWhole>
   HWY_INLINE void octet(Index left) {
     const Doubles d;
@@ -122,8 +122,8 @@ struct Pass {
   }
 };
 
-/// One pass over the columns, which are unpacked: dots, axpys or both; the values are kept in
-/// `kept`, octet by octet, all columns of one together.
+/// One pass over the columns, which are unpacked, for dots, axpys or both. With kKeep the values
+/// are stored in `kept`, octet by octet, for all columns together.
 template <bool kDots, bool kAxpys, bool kKeep, class Octets, Index kCount>
 HWY_INLINE void pass(const Columns<Octets, kCount>& columns,
                      Index count,
@@ -136,7 +136,7 @@ HWY_INLINE void pass(const Columns<Octets, kCount>& columns,
   if constexpr (kDots) store_sums<kCount>(now.sums, dots.sums);
 }
 
-/// The same axpys with values that pass() has kept.
+/// The same axpys with values that pass() has stored.
 template <Index kCount>
 HWY_INLINE void add_kept(const double* kept, Index count, const Axpys& axpys) {
   const Doubles d;
@@ -168,11 +168,11 @@ HWY_INLINE double sum_of(const double* x, Index count) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-/// A product with a block: what is read of it is times x, and what is written goes to y.
+/// A product with a block: the columns that are read are multiplied by x, the result is added to y.
 struct Side {
   const double* x = nullptr;
   double* y = nullptr;
-  double sum = 0;  ///< of x
+  double sum = 0;  ///< sum of x
 };
 
 /// Components first .. first + kCount - 1: `read` are the v_k and `written` the u_k, or the other
@@ -184,7 +184,7 @@ struct Components {
   double scales[kCount];
   double offset;
 
-  /// From sums over x of the values as they are unpacked: factors for the other side.
+  /// Computes factors for the other side, from the sums of x times the values as they are unpacked.
   HWY_INLINE Axpys axpys(const double* sums, double sum_of_x, double* factors, double* y) const {
     double shift = 0;
     for (Index k = 0; k < kCount; ++k) {

@@ -6,11 +6,11 @@
 
 namespace matapprox::kernels::simd {
 
-/// The rows x cols block that is the sum over k < count of unit s_k u_k v_k^T, s_k a bfloat16 and
-/// the values of u_k and v_k q + offset, q a two's complement integer of bits[k] bits, 1 to 16, the
-/// least significant bit first. `data` has u_0, v_0, u_1, v_1, ..., each from a whole byte on, or
-/// u_0, u_1, ... of a symmetric block, where v_k = u_k. Up to 16 bytes behind the last one may be
-/// read.
+/// The rows x cols block that is the sum over k < count of unit s_k u_k v_k^T. s_k is a bfloat16;
+/// the values of u_k and v_k are q + offset, with q a two's complement integer of bits[k] bits, 1
+/// to 16, the least significant bit first. `data` has u_0, v_0, u_1, v_1, ..., each from a whole
+/// byte on, or u_0, u_1, ... for a symmetric block, where v_k = u_k. Up to 16 bytes past the last
+/// one may be read.
 struct LowRankBlock {
   Index rows = 0;
   Index cols = 0;

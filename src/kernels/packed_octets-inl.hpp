@@ -1,5 +1,5 @@
-// Values in few bits as doubles, eight at a time, once per instruction set (no pragma once: Highway
-// includes this again for each).
+// Unpacks values in few bits to doubles, eight at a time, once per instruction set (no pragma once:
+// Highway includes this again for each).
 #if defined(MATAPPROX_KERNELS_PACKED_OCTETS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef MATAPPROX_KERNELS_PACKED_OCTETS_INL
 #undef MATAPPROX_KERNELS_PACKED_OCTETS_INL
@@ -26,8 +26,8 @@ using Ints = hn::CappedTag<std::int32_t, 8>;
 constexpr Index kDoubles = hn::MaxLanes(Doubles());
 constexpr Index kInts = hn::MaxLanes(Ints());
 
-// Where loads and stores under a mask may touch what is masked, as those of some instruction sets
-// do, some of a vector's numbers go by way of an array.
+// In some instruction sets masked loads and stores may touch masked memory; part of a vector is
+// then copied through an array.
 
 /// The first `count` numbers at p, and zeros.
 HWY_INLINE hn::Vec<Doubles> load_some(const double* p, Index count) {
@@ -41,7 +41,7 @@ HWY_INLINE hn::Vec<Doubles> load_some(const double* p, Index count) {
 #endif
 }
 
-/// The first `count` numbers of v to p.
+/// Stores the first `count` numbers of v at p.
 HWY_INLINE void store_some(hn::Vec<Doubles> v, double* p, Index count) {
   const Doubles d;
 #if HWY_MEM_OPS_MIGHT_FAULT
@@ -69,7 +69,7 @@ HWY_INLINE void give_doubles(V integers, Index i, const Function& f) {
 
 #endif
 
-// Octets give eight values v at a time, each of which stands for gain (v - zero).
+// Octets give eight values v at a time, each of which represents gain (v - zero).
 
 /// Integers of 1 to 16 bits.
 struct WholeOctets {
@@ -111,9 +111,8 @@ struct WholeOctets {
 };
 
 #if HWY_TARGET != HWY_SCALAR
-/// The same where a vector holds eight doubles: the b bits of q become the highest bits of the
-/// mantissa of v = 1.5 + q / 2^b, which takes no conversion from an integer. What that needs stays
-/// in registers.
+/// The same for vectors of eight doubles: the b bits of q become the highest bits of the mantissa
+/// of v = 1.5 + q / 2^b, which takes no conversion from an integer. The tables stay in registers.
 struct MantissaOctets {
   static constexpr double zero = 1.5;
   using Words = hn::RebindToSigned<Doubles>;
@@ -135,7 +134,7 @@ struct MantissaOctets {
 
   template <class Function>
   HWY_INLINE void give(const std::uint8_t* data, Index octet, const Function& f) const {
-    // The exponent of 1, and the sign of q turned around.
+    // The exponent of 1, and the sign bit of q inverted.
     const auto one_and_half = hn::Set(Words(), std::int64_t{0x3FF8000000000000});
     const auto block = hn::LoadDup128(Bytes(), data + static_cast<std::size_t>(octet) * stride);
     const auto words = hn::BitCast(Words(), hn::TableLookupBytes(block, places));
@@ -149,10 +148,10 @@ using IntegerOctets = std::conditional_t<kDoubles == 8, MantissaOctets, WholeOct
 using IntegerOctets = WholeOctets;
 #endif
 
-// What is quicker for integers of few bits, where there is such.
+// NarrowOctets: a faster type for integers of few bits, if there is one.
 
 #if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
-/// The same with all of an octet in each lane, rotated: one instruction less, as none gathers
+/// The same with a whole octet in each lane, rotated: one instruction less, because none gathers
 /// bytes.
 struct RotatedOctets {
   static constexpr double zero = 1.5;
@@ -183,7 +182,7 @@ using NarrowOctets = RotatedOctets;
 constexpr int kNarrowBits = kMaxRotatedBits;
 
 #elif HWY_TARGET == HWY_AVX2
-/// The same where a vector holds four doubles, of at most kMaxUpperHalfBits.
+/// The same for vectors of four doubles, and integers of at most kMaxUpperHalfBits bits.
 struct UpperHalfOctets {
   static constexpr double zero = 1.5;
   using Bytes = hn::Repartition<std::uint8_t, Ints>;

@@ -9,15 +9,15 @@ namespace matapprox::kernels::simd {
 
 /// A run of values in `bits` bits each, the least significant bit first, from the first bit of
 /// `data` on: two's complement integers q for 1 to 16 bits, IEEE numbers for 32 and 64. The value
-/// of an integer is q + offset; IEEE numbers are taken as they are. Eight values of b <= 16 bits
-/// fill b bytes, so that every eighth value begins at a byte. Up to 16 bytes behind the last one
-/// may be read.
+/// of an integer is q + offset; IEEE numbers are unchanged. Eight values of b <= 16 bits fill b
+/// bytes, so that every eighth value begins at a byte. Up to 16 bytes past the last one may be
+/// read.
 struct PackedRun {
   const std::uint8_t* data = nullptr;
   int bits = 0;
   double offset = 0;
-  /// How far behind `data` the run lies that is read next, in bytes: where four runs are read, it
-  /// is fetched into the cache meanwhile. 0: nothing is.
+  /// Distance in bytes from `data` to the run that is read next: the functions of four runs
+  /// prefetch it into the cache. 0: no prefetch.
   std::ptrdiff_t next = 0;
 };
 
@@ -25,7 +25,7 @@ struct PackedRun {
 void packed_values(
     const PackedRun& run, Index first, Index count, double* values, double factor = 1);
 
-/// A bfloat16 for each 64 values of a run, times `unit`.
+/// One bfloat16 for each 64 values of a run, times `unit`.
 struct PackedScales {
   static constexpr Index kGroup = 64;
   double unit = 1;
@@ -52,7 +52,7 @@ void packed_dot_4(
 
 /// y += S x over columns first .. last - 1 of the upper triangle of a symmetric matrix S and over
 /// the rows below the diagonal that mirror them. `columns` has the triangle from column `first` on,
-/// column j with its j + 1 values behind column j - 1.
+/// column j with its j + 1 values after column j - 1.
 void triangle_product(const double* columns, Index first, Index last, const double* x, double* y);
 
 }  // namespace matapprox::kernels::simd

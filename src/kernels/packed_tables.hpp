@@ -6,8 +6,8 @@
 
 namespace matapprox::kernels::simd {
 
-/// For eight values of `bits` bits in `bits` bytes: the four bytes that hold each one, and how far
-/// they are shifted to the left so that its highest bit is the highest of 32.
+/// For eight values of `bits` bits in `bits` bytes: the four bytes that contain each value, and the
+/// shift to the left that makes its highest bit the highest of 32.
 struct OctetTable {
   alignas(32) std::array<std::uint8_t, 32> bytes{};
   alignas(32) std::array<std::int32_t, 8> left{};
@@ -36,14 +36,15 @@ constexpr std::array<OctetTable, 17> make_octet_tables() {
 
 inline constexpr std::array<OctetTable, 17> kOctetTables = make_octet_tables();
 
-/// The same for 64 bits each, of which the value becomes the highest ones of a mantissa.
+/// The same for words of 64 bits, in which the value becomes the highest bits of a mantissa.
 struct MantissaTable {
   alignas(64) std::array<std::uint8_t, 64> bytes{};
   alignas(64) std::array<std::int64_t, 8> left{};
-  /// How far all eight values, which up to 8 bits fit into 64, are rotated to the left for each.
+  /// Rotation to the left, for each value, of the 64 bits that contain all eight values of up to 8
+  /// bits.
   alignas(64) std::array<std::int64_t, 8> rotation{};
-  std::int64_t mask = 0;  ///< of the bits of a value
-  double gain = 0;        ///< how much larger a value is than a mantissa
+  std::int64_t mask = 0;  ///< mask of the bits of a value
+  double gain = 0;        ///< ratio of a value to a mantissa
 };
 
 constexpr MantissaTable mantissa_table(int bits) {
@@ -73,9 +74,9 @@ constexpr std::array<MantissaTable, 17> make_mantissa_tables() {
 inline constexpr std::array<MantissaTable, 17> kMantissaTables = make_mantissa_tables();
 inline constexpr int kMaxRotatedBits = 8;
 
-/// The same for the upper halves of doubles, of 32 bits each, as far as values then lie nowhere too
-/// far up. Their order is the one of which interleaving with lower halves of 0 makes the first four
-/// doubles and the last four.
+/// The same for the upper halves of doubles, of 32 bits each, for widths at which no shift is
+/// negative. The halves are ordered so that interleaving with lower halves of 0 gives the first
+/// four doubles and the last four.
 struct UpperHalfTable {
   alignas(32) std::array<std::uint8_t, 32> bytes{};
   alignas(32) std::array<std::int32_t, 8> left{};

@@ -11,7 +11,7 @@
 namespace matapprox::kernels {
 
 /// Aligned working memory that grows and is kept for the next call: one per thread and purpose, so
-/// that small products pay for no allocation. The content is not kept.
+/// that small products need no allocation. The content is not preserved.
 template <class T = double>
 class Scratch {
  public:
@@ -26,7 +26,7 @@ class Scratch {
     return memory_.get();
   }
 
-  /// Gives memory beyond 16 MiB back.
+  /// Releases the memory if it is more than 16 MiB.
   void give_back_much() {
     constexpr Index kKept = (Index{1} << 24) / sizeof(T);
     if (size_ <= kKept) return;
@@ -39,7 +39,8 @@ class Scratch {
   Index size_ = 0;
 };
 
-/// `count` numbers of a Scratch for as long as this lives; much memory is given back afterwards.
+/// `count` numbers of a Scratch for the lifetime of this object; a large buffer is released
+/// afterwards.
 template <class T>
 class ScratchBuffer {
  public:

@@ -4,16 +4,16 @@
 
 namespace matapprox::kernels {
 
-/// Rows of a block of the preconditioner below, side by side: number i of row r is at 16 i + r.
+/// Rows of a block of the preconditioner below, interleaved: number i of row r is at 16 i + r.
 inline constexpr Index kSoapRows = 16;
 
-/// Numbers of a block of 16 rows of K values each: axes (K x K, one axis after the other), the
-/// running mean of the products of the gradient's coordinates (K x K), and Adam's running mean of
-/// their squares (K).
+/// Number of values of a block of 16 rows of K values each: axes (K x K, one axis after the other),
+/// the running mean of the products of the gradient's coordinates (K x K), and Adam's running mean
+/// of their squares (K).
 constexpr Index soap_block_size(Index K) { return kSoapRows * (2 * K * K + K); }
 
 struct SoapStep {
-  Index number = 0;  ///< counts the steps; decides which pairs of axes turn
+  Index number = 0;  ///< counts the steps; selects the pairs of axes that are rotated
   double mean_decay = 0;
   double square_decay = 0;
   double product_decay = 0;
@@ -22,15 +22,15 @@ struct SoapStep {
   double epsilon = 0;
 };
 
-/// A block of the axes of the values themselves and of running means of zero.
+/// Initializes a block: axes of the values themselves, and running means of zero.
 void start_soap(Index K, float* block);
 
-/// One step of SOAP [VMZ+25], Adam in coordinates in which the products of a row's gradient are
-/// nearly uncorrelated, for `rows` <= 16 rows of K values: `gradient`, its running mean and the
-/// values x are row-major. In place of a QR factorization every few steps, the axes turn by one
-/// round of Jacobi rotations of disjoint pairs in every step; K rounds meet all pairs (K - 1 where
-/// K is even). A step leaves the axes orthonormal to about 1e-7 K. Cost 17 K^2 flops a row, in
-/// floats. By one thread; the bits depend on the instruction set only. A gradient whose square
+/// Does one step of SOAP [VMZ+25], Adam in coordinates in which the products of a row's gradient
+/// are nearly uncorrelated, for `rows` <= 16 rows of K values: `gradient`, its running mean and the
+/// values x are row-major. Instead of a QR factorization every few steps, every step rotates the
+/// axes by one round of Jacobi rotations of disjoint pairs; K rounds cover all pairs (K - 1 if K is
+/// even). After a step the axes are orthonormal to about 1e-7 K. Cost 17 K^2 flops per row, in
+/// floats. Uses one thread; the bits depend only on the instruction set. A gradient whose square
 /// overflows a float leaves a NaN.
 void soap_step(const SoapStep& step,
                Index rows,

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::soap::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A vector holds the same number of neighboring rows.
+// A vector contains one number of each of several neighboring rows, at the same index.
 using Tag = hn::CappedTag<float, kSoapRows>;
 using V = hn::Vec<Tag>;
 constexpr Index kLanes = hn::MaxLanes(Tag());
@@ -36,8 +36,8 @@ struct Rotation {
   }
 };
 
-/// By which [pp pq; pq qq] becomes diagonal; the angle is at most pi / 4. Where squares underflow
-/// it is another rotation, but always one.
+/// The rotation that makes [pp pq; pq qq] diagonal; the angle is at most pi / 4. If squares
+/// underflow it is another one, but always a rotation.
 HWY_INLINE Rotation jacobi_rotation(V pp, V pq, V qq) {
   const V difference = hn::Sub(qq, pp);
   const V twice = hn::Add(pq, pq);
@@ -48,7 +48,7 @@ HWY_INLINE Rotation jacobi_rotation(V pp, V pq, V qq) {
   return {c, hn::Mul(tangent, c)};
 }
 
-/// Turns axes p and q of the vector's rows.
+/// Rotates axes p and q of the vector's rows.
 HWY_INLINE void rotate_pair(
     Index K, Index p, Index q, float* axes, float* products, float* squares) {
   const auto at = [K](float* matrix, Index i, Index k) { return matrix + kSoapRows * (i * K + k); };
@@ -59,7 +59,7 @@ HWY_INLINE void rotate_pair(
     rotation.apply(at(axes, p, k), at(axes, q, k));
   }
   for (Index k = 0; k < K; ++k) rotation.apply(at(products, k, p), at(products, k, q));
-  // As if the two coordinates were uncorrelated.
+  // The squares change as if the two coordinates were uncorrelated.
   float* square_p = squares + kSoapRows * p;
   float* square_q = squares + kSoapRows * q;
   const V cc = hn::Mul(rotation.c, rotation.c);
@@ -70,8 +70,8 @@ HWY_INLINE void rotate_pair(
   hn::StoreU(hn::MulAdd(ss, a, hn::Mul(cc, b)), Tag(), square_q);
 }
 
-/// One round of a tournament among the axes, an idle one added where K is odd: each meets one
-/// other.
+/// One round of a round-robin tournament of the axes, in which each is paired with one other; if K
+/// is odd, one axis is idle.
 HWY_INLINE void rotate_axes(Index K, Index number, float* axes, float* products, float* squares) {
   const Index others = K + K % 2 - 1;
   const Index round = number % others;
@@ -82,7 +82,7 @@ HWY_INLINE void rotate_axes(Index K, Index number, float* axes, float* products,
   for (Index i = 1; i <= others / 2; ++i) meet((round + i) % others, (round - i + others) % others);
 }
 
-/// For the rows of one vector: coordinates, products, and the direction of the step, which
+/// Updates coordinates and products for the rows of one vector; the direction of the step
 /// overwrites `mean`.
 HWY_INLINE void precondition(
     const SoapStep& step, Index K, const float* gradient, float* mean, float* block, float* work) {

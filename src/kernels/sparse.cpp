@@ -12,13 +12,14 @@ namespace matapprox::kernels {
 
 namespace {
 
-// Rows of one task; of one row-major copy of results; columns from which rows of X are gathered
-// rather than single numbers; and columns at a time, a row of X being two cache lines then.
+// Number of rows of a task, and of a row-major copy of results; of columns from which on rows of X
+// are gathered rather than single numbers; and of columns at a time, at which a row of X is two
+// cache lines.
 constexpr Index kSparseRowChunk = 4096;
 constexpr Index kResultRows = 64;
 constexpr Index kPanelColumns = 3;
 constexpr Index kPanelWidth = 16;
-// Numbers of X held row-major at a time, where that is more than one cache line per row: 512 MiB.
+// Entries of X above which rows of only one cache line are stored row-major at a time: 512 MiB.
 constexpr Index kPanelNumbers = Index{1} << 26;
 
 template <class Function>

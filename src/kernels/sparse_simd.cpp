@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Quad = hn::CappedTag<double, 4>;
 using Single = hn::CappedTag<double, 1>;
 constexpr Index kLanes = hn::MaxLanes(Quad());
-// How many entries ahead the rows of X are prefetched.
+// Number of entries by which the rows of X are prefetched.
 constexpr Index kAhead = 16;
 
 void sparse_vector_rows_impl(
@@ -32,7 +32,7 @@ void sparse_vector_rows_impl(
   }
 }
 
-/// kVectors vectors of each row.
+/// Computes kVectors vectors of each row.
 template <int kVectors>
 HWY_INLINE void panel_rows(const CompressedRows& A,
                            Index first,

@@ -11,7 +11,8 @@ struct CompressedRows {
   const double* values = nullptr;
 };
 
-/// Rows first..last-1 of y = A x, each summed in the order of its entries, fused.
+/// Rows first..last-1 of y = A x, each summed in the order of its entries, with fused
+/// multiply-adds.
 void sparse_vector_rows(
     const CompressedRows& A, Index first, Index last, const double* x, double* y);
 /// Rows first..last-1 of Y = A X for row-major X of `width` columns, a multiple of 4; row i of the

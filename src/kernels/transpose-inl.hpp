@@ -1,4 +1,4 @@
-// Transposing small squares in registers, once per instruction set (no pragma once: Highway
+// Transposes small squares in registers, once per instruction set (no pragma once: Highway
 // includes this again for each).
 #if defined(MATAPPROX_KERNELS_TRANSPOSE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef MATAPPROX_KERNELS_TRANSPOSE_INL
@@ -16,7 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::simd::HWY_NAMESPACE {
 
-/// Vectors of at most 4 numbers: squares of them transpose in registers on every CPU.
+/// Vectors of at most 4 numbers: squares of them are transposed in registers on every CPU.
 template <class T>
 using Square = hwy::HWY_NAMESPACE::CappedTag<T, 4>;
 template <class T>
@@ -71,7 +71,7 @@ HWY_INLINE void transpose_square(hwy::HWY_NAMESPACE::Vec<Square<T>>* v) {
 #endif
 }
 
-/// kBlock<D> numbers at each of `p`, p + stride, p + 2 stride ..., in a vector.
+/// Loads kBlock<D> numbers at each of `p`, p + stride, p + 2 stride ... into a vector.
 template <class D>
 HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_blocks(D d,
                                                   const hwy::HWY_NAMESPACE::TFromD<D>* p,

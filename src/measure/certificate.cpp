@@ -15,57 +15,58 @@
 #include "matapprox/kernels/lapack.hpp"
 #include "measure/panel_norm.hpp"
 
-// Why the bounds hold. Q depends on Omega alone and the w_i are independent of it, so everything
+// Why the bounds hold. Q depends on Omega alone and the w_i are independent of Omega, so everything
 // below is for a fixed F. Let s_1 >= s_2 >= ... be its singular values, lambda_j = s_j^2, and
 // X_j = sum over the 8 probes of (v_j^T w_i)^2: independent chi-squared variables of 8 degrees of
 // freedom. Then S = sum lambda_j X_j and T = sum lambda_j^3 X_j. q_d(p) is the quantile of
 // chi-squared with d degrees of freedom.
 //
-// Spectral norm: T >= s_1^6 X_1, and X_1 < q_8(p) with probability p. So with probability 1 - p
-// s_1^6 <= T / q_8(p): event one.
+// Spectral norm: T >= s_1^6 X_1, and X_1 < q_8(p) with probability p. So s_1^6 <= T / q_8(p) with
+// probability 1 - p: event one.
 //
-// Frobenius norm: S is a sum of variables of one degree of freedom, 8 of each weight lambda_j,
-// whose weights add up to 8 x, x = |F|_F^2, and none of which exceeds b = s_1^2.
+// Frobenius norm: S is a weighted sum of chi-squared variables of one degree of freedom, 8 of each
+// weight lambda_j. The weights add up to 8 x, x = |F|_F^2, and none exceeds b = s_1^2.
 //
 //   Unequal weights raise the lower tail. Let Y = sum over i of c_i G_i, G_i independent gamma
-//   variables of shape 1/2. Moving weight from c_2 to c_1 >= c_2 changes P(Y <= t) at the rate (c_1
-//   - c_2) g'(t) / 2, g the density of Y' = Y + c_1 E_1 + c_2 E_2 with exponential E_1, E_2: the
-//   Laplace transforms are the same. Y' is unimodal, as a sum of gamma variables, so the rate is
-//   not negative for t up to its mode M. [RS15] That mode is at least mean(Y') - max c. For Y' with
-//   shapes a_i: t g(t) = sum a_i h_i(t), h_i(t) = int_0^t g(t - u) exp(-u / c_i) du, again by
-//   Laplace transform. By parts h_i(M) = c_i (g(M) - k_i) with k_i = int_0^M g'(M - u) exp(-u /
-//   c_i) du >= 0, and the derivative of t g(t) at M says g(M) = sum a_i k_i. Together M g(M) = sum
-//   a_i c_i (g(M) - k_i) >= (mean(Y') - max c) g(M). So P(Y <= t) grows with every such move as
-//   long as t <= sum c_i / 2 - max c.
+//   variables of shape 1/2. Moving weight from c_2 to c_1 >= c_2 changes P(Y <= t) at the rate
+//   (c_1 - c_2) g'(t) / 2, where g is the density of Y' = Y + c_1 E_1 + c_2 E_2
+//   with exponential E_1, E_2: both sides have the same Laplace transform. Y' is unimodal, as a sum
+//   of gamma variables, so the rate is not negative for t up to its mode M. [RS15] That mode is at
+//   least mean(Y') - max c. For Y' with shapes a_i, t g(t) = sum a_i h_i(t) with h_i(t) = int_0^t
+//   g(t - u) exp(-u / c_i) du, again by Laplace transform. Integration by parts gives h_i(M) = c_i
+//   (g(M) - k_i) with k_i = int_0^M g'(M - u) exp(-u / c_i) du >= 0, and the derivative of t g(t)
+//   at M gives g(M) = sum a_i k_i. Together, M g(M) = sum a_i c_i (g(M) - k_i) >= (mean(Y') -
+//   max c) g(M). So P(Y <= t) grows with every such move as long as t <= sum c_i / 2 - max c.
 //
-//   The worst case. All weights <= b, total 8 x: with d = floor(8 x / b) they are majorized by d
-//   weights of 8 x / d each, and moves between weights that stay below 8 x / d lead there. So
-//   P(S < (8 x / d) q_d(p)) <= P(chi-squared_d < q_d(p)) = p, provided that q_d(p) <= d - 2. From
-//   d = 8 on that is so for p <= 0.353, P(chi-squared_8 <= 6); the shares below never exceed 0.35.
-//   So with probability 1 - p  x <= S d / (8 q_d(p)): event two. [Hal24] is about such matrices of
-//   bounded effective rank. With whole singular values, r = floor(x / b) of them and 8 r degrees of
-//   freedom, the same argument gives a bound that is never smaller.
+//   The worst case. All weights are at most b and add up to 8 x. With d = floor(8 x / b) they are
+//   majorized by d weights of 8 x / d each, and moves between weights that stay below 8 x / d turn
+//   them into these. So P(S < (8 x / d) q_d(p)) <= P(chi-squared_d < q_d(p)) = p, provided that
+//   q_d(p) <= d - 2. For d >= 8 that holds for p <= 0.353, P(chi-squared_8 <= 6); the shares below
+//   never exceed 0.35. So x <= S d / (8 q_d(p)) with probability 1 - p: event two. [Hal24] treats
+//   such matrices of bounded effective rank. The same argument with whole singular values,
+//   r = floor(x / b) of them and 8 r degrees of freedom, gives a bound that is never smaller.
 //
 // b and x are not known. q_d / d grows with d, by the same argument for equal weights. On event one
-// b <= beta^2, so d(x) = floor(8 x / beta^2) is at most the true d, and on both events the true x
-// fulfills x <= S d(x) / (8 q_{d(x)}): it is at most the largest number that does. d below 8 is
-// taken as 8, the case without any knowledge of b (one value); d above 8 min(m, n) cannot be. As
-// S d / (8 q_d) falls with d, the result is at most S / q_8 by itself.
+// b <= beta^2, so d(x) = floor(8 x / beta^2) is at most the true d. On both events the true x
+// satisfies x <= S d(x) / (8 q_{d(x)}), so it is at most the largest number that does. d below 8 is
+// replaced by 8, the case of one singular value, which needs no b; d above 8 min(m, n) is
+// impossible. Because S d / (8 q_d) decreases with d, the result is automatically at most S / q_8.
 //
-// delta is spent by halves on the two events: the bounds hold together with probability 1 - delta
-// (union bound; they share their probes). Of both norms E = Q Q^T E + F with orthogonal ranges:
-// |E|_F^2 is the sum of both parts, |E|_2^2 at most.
+// Each of the two events gets half of delta, so the bounds hold together with probability 1 - delta
+// (union bound; they share their probes). For both norms, E = Q Q^T E + F with orthogonal ranges:
+// |E|_F^2 is the sum of the squares of both parts, and |E|_2^2 is at most that sum.
 namespace matapprox {
 namespace {
 
 constexpr Index kProbes = 8;
-/// As many products as a certificate takes tell all of E.
+/// If the smaller dimension is at most this, all of E takes no more products than a certificate.
 constexpr Index kAllColumns = 5 * kProbes;
-/// Up to this probability chi-squared quantiles are at most d - 2 for all d >= 8: see above.
+/// Largest share of delta per event. Up to this probability a chi-squared quantile is at most d - 2
+/// for all d >= 8, see above.
 constexpr double kLargestShare = 0.35;
 constexpr double kUnitRoundoff = 0x1p-53;
 
-/// X 2^-exponent: no rounding, and no overflow on the way.
+/// Computes X 2^-exponent without rounding and without intermediate overflow.
 void divide_by_power_of_two(Matrix& X, int exponent) {
   const int half = exponent / 2;
   X *= std::ldexp(1.0, -half);
@@ -78,14 +79,14 @@ int exponent_of(double norm) {
   return exponent;
 }
 
-/// Products with E = A - B in units of 2^exponent, counted, and the size of A and B as their images
-/// show it.
+/// Computes and counts products with E = A - B, in units of 2^exponent. Estimates the size of A and
+/// B from their images.
 class ErrorProducts {
  public:
   ErrorProducts(const LinearOperator& A, const LinearOperator& B, const RunControl& control)
       : A_(A), B_(B), control_(control) {}
 
-  /// E W for standard normal W: |A w|^2 is |A|_F^2 on average.
+  /// Returns E W for standard normal W: |A w|^2 is |A|_F^2 on average.
   Matrix apply_to_probes(const Matrix& W) {
     begin(W);
     Matrix image = A_.apply(W);
@@ -107,8 +108,8 @@ class ErrorProducts {
     return scaled_difference(A_.apply_transpose(X), B_.apply_transpose(X));
   }
 
-  /// Makes `image`, a product so far in units of 1, and all that follow of ordinary size. E may be
-  /// as small as its image, but not smaller than what rounding leaves of it.
+  /// Chooses the unit so that `image`, so far in units of 1, and all later products are of ordinary
+  /// size. The norm of E is taken to be at least the rounding error of A - B.
   void choose_unit(Matrix& image) {
     const double norm = std::max(report::panel_norm(image), kUnitRoundoff * size_);
     if (!std::isfinite(norm)) throw NumericalError("certify: A - B is beyond the range of doubles");
@@ -149,8 +150,8 @@ class ErrorProducts {
   double passes_ = 0;
 };
 
-/// Y less its part in the range of Q; twice, so that what rounding leaves of it is small beside the
-/// rest and not beside Y.
+/// Removes from Y its part in the range of Q. Does so twice: then the rounding error of that part
+/// is small relative to the remainder, not only relative to Y.
 void project_out(const Matrix& Q, Matrix& Y) {
   for (int pass = 0; pass < 2; ++pass) {
     const Matrix part = Q.transpose() * Y;
@@ -158,8 +159,8 @@ void project_out(const Matrix& Q, Matrix& Y) {
   }
 }
 
-/// What the probes show of E, in units of 2^exponent. The norms of products include what rounding
-/// may have taken away, `rounding` for each column.
+/// Norms of E that the probes show, in units of 2^exponent. Rounding may have reduced the norm of a
+/// product by `rounding` for each column.
 struct Observations {
   double known_frobenius = 0;  ///< |Q^T E|_F
   double known_spectral = 0;   ///< |Q^T E|_2
@@ -183,7 +184,7 @@ Observations observe(ErrorProducts& E, Index m, Index n, std::uint64_t seed) {
   const Matrix W = probes(kProbes);
   Y = E.apply_to_probes(W);
   Observations seen;
-  // Both are Q^T E W.
+  // Without rounding, both terms are Q^T E W.
   const double disagreement = (Q.transpose() * Y - known.transpose() * W).norm();
   seen.rounding =
       4 * kUnitRoundoff * static_cast<double>(std::max(m, n)) * E.in_units(E.size()) + disagreement;
@@ -200,9 +201,9 @@ Observations observe(ErrorProducts& E, Index m, Index n, std::uint64_t seed) {
   return seen;
 }
 
-/// The largest root b of c b^3 = a_2 b^2 + a_1 b + a_0, none of them negative, c > 0.
+/// Largest root b of c b^3 = a_2 b^2 + a_1 b + a_0, where c > 0 and no coefficient is negative.
 double largest_root(double c, double a_2, double a_1, double a_0) {
-  // Fujiwara's bound; from there Newton's method comes down to the root.
+  // Newton's method decreases from Fujiwara's bound to the root.
   double b = 2 * std::max({a_2 / c, std::sqrt(a_1 / c), std::cbrt(a_0 / c)});
   for (int step = 0; step < 200 && b > 0; ++step) {
     const double value = ((c * b - a_2) * b - a_1) * b - a_0;
@@ -214,8 +215,8 @@ double largest_root(double c, double a_2, double a_1, double a_0) {
   return b;
 }
 
-/// beta >= |F|_2 with probability 1 - p. The products F W, F^T F W and F F^T F W are off by
-/// rounding e |W|, e |F W| and e |F^T F W|, which adds to the true sqrt(T) at most
+/// Upper bound beta of |F|_2 that holds with probability 1 - p. Rounding changes the products F W,
+/// F^T F W and F F^T F W by at most e |W|, e |F W| and e |F^T F W|. It reduces sqrt(T) by at most
 /// sqrt(8) e beta^2 + e |F W| beta + e |F^T F W|.
 double spectral_bound(const Observations& seen, double p) {
   const double e = seen.rounding;
@@ -238,7 +239,7 @@ double squared_frobenius_bound(const Observations& seen, double beta, Index k, d
     return S * degrees / (probes * chi_square_quantile(degrees, p));
   };
   const auto least = [&](Index d) { return static_cast<double>(d) * b / probes; };
-  // limit falls and least grows with d: the last d with least(d) <= limit(d), or 8.
+  // limit decreases and least increases with d. Finds the last d with least(d) <= limit(d), or 8.
   Index d = kProbes;
   for (Index above = kProbes * k + 1; above - d > 1;) {
     const Index middle = d + (above - d) / 2;
@@ -270,7 +271,7 @@ Certificate from_probes(ErrorProducts& E, Index m, Index n, const CertificateOpt
   return result;
 }
 
-/// All of E, by the shorter side.
+/// Computes the norms of E from all of its columns or rows, whichever are fewer.
 Certificate from_all(ErrorProducts& E, Index m, Index n) {
   const Index k = std::min(m, n);
   Certificate result;

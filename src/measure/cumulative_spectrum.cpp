@@ -11,7 +11,7 @@ namespace matapprox {
 double CumulativeSpectrum::share(Index k, int power) const {
   double head = 0;
   double all = 0;
-  // In units of the largest, whose powers neither overflow nor vanish.
+  // Values are divided by the largest, so that their powers neither overflow nor all vanish.
   const double largest = values.size() > 0 ? values(0) : 0.0;
   for (Index i = 0; i < values.size() && largest > 0; ++i) {
     const double term = std::pow(values(i) / largest, power);

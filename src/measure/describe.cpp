@@ -19,7 +19,7 @@ struct Counted {
   double norm = 0;
 };
 
-/// One pass over all columns.
+/// Counts nonzeros and computes |A|_F in one pass over all columns.
 Counted count_and_norm(const LinearOperator& A, const RunControl& control) {
   const Index panels = (A.cols() + report::kPanelColumns - 1) / report::kPanelColumns;
   std::vector<double> norms(static_cast<std::size_t>(panels));

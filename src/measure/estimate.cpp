@@ -14,20 +14,21 @@
 namespace matapprox::report {
 namespace {
 
-/// Probes at a time: 64, or what keeps a block near 128 MB. Depends on the shape only, so that the
-/// result does not depend on the machine.
+/// Number of probes per block: 64, or fewer to keep a block near 128 MB. Depends only on the shape,
+/// so that the result does not depend on the machine.
 Index block_width(Index m, Index n) {
   const auto longest = std::max<Index>({m, n, 1});
   return std::clamp<Index>((Index{1} << 24) / longest, 4, 64);
 }
 
-/// Probes whose scalar products are formed among each other.
+/// Number of probes per group. Scalar products are computed within groups.
 constexpr Index kGroup = 16;
-/// Fewer probes tell too little of tr M^2 and tr M^3. With 8 of them the fitted interval missed the
-/// norm in 8.8 % of 2000 simulated trials with M of rank one, with 16 in 6.2 %, in place of 5 %.
+/// Minimum number of probes for a fitted interval: fewer say too little about tr M^2 and tr M^3.
+/// With 8 probes the fitted interval missed the norm in 8.8 % of 2000 simulated trials with M of
+/// rank one, with 16 in 6.2 %, instead of 5 %.
 constexpr std::size_t kProbesToFit = 32;
 
-/// The norms of the images of all probes, and the cosines of the angles between those of a group.
+/// Norms of the images of all probes, and cosines of the angles between the images of each group.
 struct ImageAngles {
   std::vector<double> norms;
   std::vector<Matrix> cosines;  ///< 0 on the diagonals
@@ -45,15 +46,15 @@ struct ImageAngles {
   }
 };
 
-/// Unbiased estimates of tr M, tr M^2, tr M^3 for M = D^T D, from w_i^T M w_j: the products of
-/// different probes around cycles of one, two and three.
+/// Unbiased estimates of tr M, tr M^2, tr M^3 for M = D^T D. They are averages of products of w_i^T
+/// M w_j along cycles of one, two and three different probes.
 struct PowerTraces {
   double first = 0;
   double second = 0;
   double third = 0;
 };
 
-/// In units of the square of `unit`.
+/// Returns the traces for M in units of the square of `unit`.
 PowerTraces power_traces(const ImageAngles& images, double unit) {
   PowerTraces traces;
   double pairs = 0;
@@ -78,14 +79,14 @@ PowerTraces power_traces(const ImageAngles& images, double unit) {
   return traces;
 }
 
-/// The mean of |D w|^2 over K probes is fitted by C + c / K times chi-squared with K nu degrees of
-/// freedom, nu times the value c of M beside a constant C, from its first three cumulants:
-/// c = tr M^3 / tr M^2, nu = tr M^2 / c^2, C = tr M - nu c. That is exact where some values are
-/// equal and the others negligible, or many. The interval is that of nu c: the spread of the
-/// samples alone would be taken as too small just where all of them are too small. Of few probes
-/// the interval is that of an M of rank one, chi-squared with K degrees of freedom: of all M of one
-/// trace its sums have the heaviest tails [Szekely & Bakirov 2003, Extremal probabilities for
-/// Gaussian quadratic forms].
+/// Models the mean of |D w|^2 over K probes as C + c / K times a chi-squared variable with K nu
+/// degrees of freedom: M has nu times the eigenvalue c beside a constant C. The first three
+/// cumulants give c = tr M^3 / tr M^2, nu = tr M^2 / c^2, C = tr M - nu c. The model is exact if
+/// some eigenvalues are equal and the others are negligible, or so many that their sum is nearly
+/// constant. The interval is that of nu c: the spread of the samples alone would be underestimated
+/// exactly when all samples are too small. With few probes the interval is that of an M of rank
+/// one, chi-squared with K degrees of freedom: among all M of one trace, it has the sums with the
+/// heaviest tails [Szekely & Bakirov 2003, Extremal probabilities for Gaussian quadratic forms].
 NormEstimate from_images(const ImageAngles& images, Index rank) {
   const double largest = *std::max_element(images.norms.begin(), images.norms.end());
   if (largest == 0) return {};
@@ -102,7 +103,7 @@ NormEstimate from_images(const ImageAngles& images, Index rank) {
   if (probes < kProbesToFit) {
     return {largest * std::sqrt(mean), interval(mean, static_cast<double>(probes))};
   }
-  // Within what M of this rank can have.
+  // Limited to the values that an M of this rank can have.
   const double second = std::clamp(
       traces.second, mean * mean / static_cast<double>(std::max<Index>(rank, 1)), mean * mean);
   const double value = std::clamp(traces.third / second, second / mean, std::sqrt(second));

@@ -27,15 +27,15 @@ namespace {
 
 using report::kPanelColumns;
 
-/// A product with one vector reads a stored matrix once, which takes as long as this many
-/// multiplications with each of its entries.
+/// Time to read an entry of a stored matrix, as a product with one vector does once, in units of
+/// the time of a multiplication.
 constexpr double kReadingEntries = 16;
 
 double apply_cost(const LinearOperator& A, const LinearOperator& B) {
   return A.cost().multiplications_per_apply + B.cost().multiplications_per_apply;
 }
 
-/// Tells control.progress, from any thread but one at a time, how many panels are done.
+/// Reports the fraction of finished panels to control.progress, from any thread but one at a time.
 class PanelProgress {
  public:
   PanelProgress(const RunControl& control, Index panels) : control_(control), panels_(panels) {}
@@ -53,16 +53,17 @@ class PanelProgress {
   std::mutex mutex_;
 };
 
-/// Multiplications of the exact error: all columns of both, and one square per entry.
+/// Number of multiplications for the exact error: all columns of both matrices, and one square per
+/// entry.
 double exact_cost(const LinearOperator& A, const LinearOperator& B) {
   const double per_column = A.cost().multiplications_per_column +
                             B.cost().multiplications_per_column + static_cast<double>(A.rows());
   return per_column * static_cast<double>(A.cols());
 }
 
-/// |(A - B)(:, J)|_F in one pass over both panels where the squares stay well inside the range of
-/// doubles: then they have the digits that scaled ones have.
-/// `norm_of_A`, if wanted, is |A(:, J)|_F.
+/// Computes |(A - B)(:, J)|_F. One pass over both panels is enough if the squares are well inside
+/// the range of doubles: then they have the same digits as scaled ones. If `norm_of_A` is not null,
+/// sets it to |A(:, J)|_F.
 double residual_norm(const LinearOperator& A,
                      const LinearOperator& B,
                      std::span<const Index> J,
@@ -80,7 +81,7 @@ double residual_norm(const LinearOperator& A,
 
 struct ExactNorms {
   double error = 0;
-  double norm_of_A = 0;  ///< 0 unless wanted
+  double norm_of_A = 0;  ///< 0 unless requested
 };
 
 ExactNorms exact_norms(const LinearOperator& A,
@@ -102,7 +103,7 @@ ExactNorms exact_norms(const LinearOperator& A,
   return {report::combined_norm(norms), report::combined_norm(norms_of_A)};
 }
 
-/// (A - B) X, with NaN and Inf refused. `norms`, if wanted, is |A X|_F + |B X|_F.
+/// Returns (A - B) X; throws for NaN and Inf. If `norms` is not null, sets it to |A X|_F + |B X|_F.
 Matrix difference_product(const LinearOperator& A,
                           const LinearOperator& B,
                           const Matrix& X,
@@ -116,7 +117,8 @@ Matrix difference_product(const LinearOperator& A,
   return image;
 }
 
-/// Within options.exact_limit; with kQuick, 0 where that is too few to be of use.
+/// Number of iterations within options.exact_limit; with kQuick, 0 if they are too few to be
+/// useful.
 Index affordable_iterations(const LinearOperator& A,
                             const LinearOperator& B,
                             const MeasureOptions& options) {
@@ -130,12 +132,12 @@ Index affordable_iterations(const LinearOperator& A,
   return std::min(options.spectral_iterations, iterations);
 }
 
-/// Relative to |A|_F + |B|_F, rounding of a product with one vector of length 1.
+/// Rounding error of a product with one unit vector, relative to |A|_F + |B|_F.
 constexpr double kProductRounding = 4 * std::numeric_limits<double>::epsilon();
 
-/// Power iteration on (A - B)^T (A - B): |D v| for unit v grows towards |D|_2 and never passes it,
-/// but for rounding, which is taken off. 0 where the products agree to the last bit; nothing where
-/// all they differ by may be rounding.
+/// Power iteration on (A - B)^T (A - B): |D v| for unit v grows towards |D|_2 and never exceeds it
+/// except by rounding, which is subtracted. Returns 0 if the products agree to the last bit, and
+/// nothing if their whole difference may be rounding.
 std::optional<double> spectral_lower_bound(const LinearOperator& A,
                                            const LinearOperator& B,
                                            Index iterations,
@@ -152,7 +154,7 @@ std::optional<double> spectral_lower_bound(const LinearOperator& A,
     v /= length;
     double norms = 0;
     Matrix image = difference_product(A, B, v, &norms);
-    // |A v| sqrt(n) is |A|_F on average over the random v that it begins with.
+    // On average over the random initial v, |A v| sqrt(n) is |A|_F.
     if (iteration == 0)
       rounding = kProductRounding * norms * std::sqrt(static_cast<double>(v.size()));
     const double previous = bound;
@@ -163,7 +165,7 @@ std::optional<double> spectral_lower_bound(const LinearOperator& A,
     image /= forward;
     const Matrix back = A.apply_transpose(image) - B.apply_transpose(image);
     const double backward = report::panel_norm(back);
-    // The bound stands where what follows from it is beyond the range of doubles.
+    // The bound remains valid if the next product is beyond the range of doubles.
     const bool goes_on = back.allFinite() && std::isfinite(backward);
     // Without rounding, both are u^T (A - B) v.
     const double apart = goes_on ? std::abs(forward - v.cwiseProduct(back).sum()) : 0.0;
@@ -182,8 +184,8 @@ std::optional<double> relative_to(double norm, double error) {
   return std::nullopt;
 }
 
-/// Throws NumericalError if an error is not finite, which is none: the entries of both matrices
-/// are finite, so their difference or its norm leaves the range of doubles.
+/// Throws NumericalError if an error is not finite. The entries of both matrices are finite, so
+/// their difference or its norm has left the range of doubles.
 void require_finite_error(const Measurement& result) {
   const auto check = [](double value, const char* what) {
     if (std::isfinite(value)) return;
@@ -195,7 +197,7 @@ void require_finite_error(const Measurement& result) {
   check(result.spectral_error_lower.value_or(0), "|A - B|_2");
 }
 
-/// |A(j, j) - B(j, j)|, or nothing where that takes more than the options allow.
+/// Returns |A(j, j) - B(j, j)|, or an empty vector if that takes more than the options allow.
 Vector residual_diagonal(const LinearOperator& A,
                          const LinearOperator& B,
                          const MeasureOptions& options) {
@@ -216,7 +218,8 @@ void set_estimate(Measurement& result,
   result.error_samples = samples;
 }
 
-/// From columns drawn at random, about options.exact_limit multiplications.
+/// Estimates the error from columns drawn at random, with about options.exact_limit / 4
+/// multiplications.
 void estimate_by_columns(const LinearOperator& A,
                          const LinearOperator& B,
                          const MeasureOptions& options,
@@ -259,7 +262,7 @@ void estimate_by_vectors(const LinearOperator& A,
   set_estimate(result, estimate, ErrorBasis::kVectors, options.probes);
 }
 
-/// The certificate that the options ask for, for an error that is measured.
+/// Returns the certificate that the options request, for a measured error.
 Certificate certificate_of(const LinearOperator& A,
                            const LinearOperator& B,
                            const MatrixFacts& facts,
@@ -277,14 +280,14 @@ Certificate certificate_of(const LinearOperator& A,
   return result;
 }
 
-/// The least that a matrix of any size is given: 0.1 s or so.
+/// Number of multiplications that a matrix of any size may take: about 0.1 s.
 constexpr double kAlwaysAffordable = 5e9;
 
-/// A product with a random block: on the host, or among processes where the block and the result
-/// stay.
+/// Returns a function that computes a product with a random block. Block and result are on the
+/// host, or stay distributed among the ranks.
 std::function<void()> product_to_time(const LinearOperator& B, Index columns) {
   const auto& space = B.memory_space();
-  if (!space->keeps_results()) {
+  if (!space->is_distributed()) {
     auto X = std::make_shared<const Matrix>(
         random_normal_matrix(1, RandomStream::kMeasure, B.cols(), columns));
     return [X, &B] { const Matrix Y = B.apply(*X); };
@@ -293,7 +296,7 @@ std::function<void()> product_to_time(const LinearOperator& B, Index columns) {
       random_normal_block(space, 1, RandomStream::kMeasure, B.cols(), columns));
   return [X, &B] {
     const MultiVector Y = B.apply(X->columns());
-    Y.space()->largest(Y.data(), Y.rows());  // all processes have their part
+    Y.space()->largest(Y.data(), Y.rows());  // all ranks have their part
   };
 }
 
@@ -341,7 +344,7 @@ void add_to_measurement(Measurement& result,
   const StopScope scope(control, "measure");
   if (const Index iterations = affordable_iterations(A, B, options); iterations > 0)
     result.spectral_error_lower = spectral_lower_bound(A, B, iterations, options, control);
-  // Products round in another order than columns do.
+  // Products and columns round differently, so the bound may exceed the exact error.
   if (result.spectral_error_lower && result.error_is_exact)
     result.spectral_error_lower = std::min(*result.spectral_error_lower, result.error_frobenius);
   require_finite_error(result);
@@ -373,8 +376,8 @@ Measurement measure(const LinearOperator& A,
   double norm = facts.frobenius_norm;
   Measurement result;
   if (options.always_exact || exact_cost(A, B) < options.exact_limit) {
-    // An exact error over an estimated norm would not be the exact relative error that it is shown
-    // as.
+    // An exact error divided by an estimated norm would not be exact, although it is reported as
+    // exact.
     const ExactNorms norms = exact_norms(A, B, !facts.norm_is_exact, control);
     result.error_frobenius = norms.error;
     if (!facts.norm_is_exact) norm = norms.norm_of_A;

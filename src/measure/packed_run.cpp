@@ -17,19 +17,21 @@
 namespace matapprox {
 namespace {
 
-/// What a component's values take at least and about, in bytes, and a component beside them.
+/// Bytes per value of a component, minimum and typical, and bytes per component besides its values.
 constexpr double kMinValueBytes = 3.0 / 8;
 constexpr double kUsualValueBytes = 1;
 constexpr double kBesideComponent = 10;
 constexpr Index kFirstRank = 8;
-/// A round with twice the rank takes so many times as long.
+/// Run time of a round with twice the rank, relative to the round before.
 constexpr double kNextRound = 3;
-/// Of a tolerance: what truncation may take of it, and what is aimed at with rounding.
+/// Fraction of a tolerance that truncation may use, and fraction that truncation and rounding may
+/// use together.
 constexpr double kTruncationShare = 0.9;
 constexpr double kPackedAim = 0.97;
-/// Part of the last component's square that rounding may add where the rank is given.
+/// Squared error that rounding may add if the rank is given, relative to the last component's
+/// square.
 constexpr double kRoundingShare = 0.1;
-/// Singular values below this part of the largest are rounding themselves.
+/// Singular values below this fraction of the largest are themselves rounding errors.
 constexpr double kRounded = 1e-15;
 
 Index least_side(const LinearOperator& A) { return std::min(A.rows(), A.cols()); }
@@ -113,7 +115,7 @@ Approximation packed_within_error(const Method& method,
                              "frobenius_tolerance",
                              fmt::format("{}", kTruncationShare * control.target_error)),
                  control);
-  // Squares of values relative to |A| are in the range of doubles.
+  // Squares of values relative to |A| do not leave the range of doubles.
   const double held = norm > 0 ? (low_rank_values(fitted) / norm).squaredNorm() : 1;
   const double left = std::max(1 - held, 0.0);
   const double rounding = std::pow(kPackedAim * control.target_error, 2) - left;
@@ -121,7 +123,8 @@ Approximation packed_within_error(const Method& method,
   return assembled(fitted, pack_low_rank(fitted, {bytes, std::sqrt(rounding) * norm}));
 }
 
-/// The chain in few bits; permutations stay, and factors share what they shared.
+/// Packs the Chord factors into kChainBits bits per value. All other factors stay as they are,
+/// shared ones too.
 Approximation packed_chain(const Approximation& fitted) {
   std::vector<Factor> factors = host_factors(fitted.factors());
   for (Factor& factor : factors) {
@@ -134,8 +137,8 @@ Approximation packed_chain(const Approximation& fitted) {
   return {std::move(factors), std::move(summary), fitted.symmetrized()};
 }
 
-/// A budget of bytes as the numbers that a chain has in so many: a value takes its bits and its
-/// part of a scale and of a width.
+/// Converts a budget in bytes to the number of values that a packed chain stores in it. A value
+/// takes its bits and its part of a scale and of a width.
 NamedOptions chain_options(const LinearOperator& A, const NamedOptions& options) {
   if (!is_given(options, "budget")) return options;
   const StorageBudget budget = parse_budget(option_value(options, "budget"));

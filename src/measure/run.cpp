@@ -20,8 +20,8 @@
 namespace matapprox {
 namespace {
 
-/// Rounding the factors moves their product by about as much as a number. This many times as much
-/// is worth a word.
+/// Rounding the factors usually changes their product by about the rounding error of a number. A
+/// change larger than this multiple is reported.
 constexpr double kOrdinaryRounding = 100;
 
 double rounding_of(Precision precision) {
@@ -35,9 +35,8 @@ double rounding_of(Precision precision) {
   }
 }
 
-/// The approximation with its factors at `precision`. Where the product is much more sensitive than
-/// the factors are, as a difference of large terms is, the message says by how much it moved on one
-/// random vector.
+/// Rounds the factors to `precision`. If the product is much more sensitive than the factors, as a
+/// difference of large terms is, the message says by how much it changed on one random vector.
 Approximation rounded(const Approximation& exact, Precision precision) {
   if (precision == exact.precision()) return exact;
   if (precision == Precision::kPacked) return packed(exact);
@@ -57,7 +56,7 @@ Approximation rounded(const Approximation& exact, Precision precision) {
   return result;
 }
 
-/// Throws NumericalError, naming method and factor, if a factor holds NaN or Inf.
+/// Throws NumericalError, naming method and factor, if a factor contains NaN or Inf.
 void require_finite(const Approximation& fitted) {
   for (const Factor& factor : fitted.factors()) {
     const std::span<const double> values = stored_values(*factor.value);
@@ -71,8 +70,8 @@ void require_finite(const Approximation& fitted) {
   }
 }
 
-/// The relative error, 0..1, that the options themselves ask for; 0: none, or with a rank, which
-/// the method refuses.
+/// Relative error, 0..1, that the options themselves request; 0 if there is none, or if it is given
+/// with a rank, which the method refuses.
 double given_tolerance(const NamedOptions& options) {
   const std::string rank = option_value(options, "rank");
   const std::string text = option_value(options, "frobenius_tolerance");
@@ -83,22 +82,22 @@ double given_tolerance(const NamedOptions& options) {
   return is_one && !has_rank && tolerance > 0 && tolerance < 1 ? tolerance : 0;
 }
 
-/// Whether the caller has already fixed how much is stored.
+/// True if the caller has already fixed the size of the result.
 bool fixes_size(const NamedOptions& options) {
   return std::any_of(options.begin(), options.end(), [](const auto& option) {
     const std::string& name = option.first;
-    // Patterns of Chord whose size is not a number of factors.
+    // Chord patterns whose size is not a number of factors.
     if (name == "pattern") return option.second == "auto" || option.second == "mixed_radix";
     return name == "rank" || name == "factors" || name == "frobenius_tolerance" ||
            name == "spectral_tolerance" || name == "landmarks";
   });
 }
 
-/// True for methods that choose bits themselves and measure what they store: what they say of a
-/// tolerance holds, and they work in units of the matrix.
+/// True for methods that choose bits themselves and measure what they store. Their reports on a
+/// tolerance hold for the stored result, and they work in units of the matrix.
 bool measures_itself(const Method& method) { return method.name == "hierarchical"; }
 
-/// The largest rank, or the most factors that store fewer numbers than the matrix has entries.
+/// Largest rank, or largest number of factors that store fewer numbers than the matrix has entries.
 Index largest_size(const LinearOperator& A,
                    const std::string& size_option,
                    const Approximation& smallest) {
@@ -107,19 +106,19 @@ Index largest_size(const LinearOperator& A,
   return std::max<Index>((A.rows() * A.cols() - 1) / one, 1);
 }
 
-/// A fit of `method` to a relative error, rounded to the precision in which it is stored.
+/// Fits `method` to a relative error and rounds the result to its stored precision.
 Approximation fit_to_tolerance(const Method& method,
                                const LinearOperator& A,
                                const NamedOptions& options,
                                Precision precision,
                                double tolerance,
                                const RunControl& control) {
-  RunControl own = control;
-  own.target_error = tolerance;
-  if (precision == Precision::kPacked) return packed_run(method, A, options, own);
+  RunControl fit_control = control;
+  fit_control.target_error = tolerance;
+  if (precision == Precision::kPacked) return packed_run(method, A, options, fit_control);
   const NamedOptions wanted =
       with_option(options, "frobenius_tolerance", fmt::format("{}", tolerance));
-  return rounded(method.run(A, wanted, own), precision);
+  return rounded(method.run(A, wanted, fit_control), precision);
 }
 
 Fit fit_for_target(const Method& method, const NamedOptions& options, Precision precision) {
@@ -170,8 +169,9 @@ NamedOptions with_option(NamedOptions options, const std::string& name, const st
 
 namespace {
 
-/// What a fit multiplies beside products with A, at least: of rank k, which stores 2 N k numbers or
-/// multiplies by them, N k^2; else what its iterations take, each a product with 32 columns.
+/// Minimum number of multiplications of a fit besides products with A. A fit of rank k stores 2 N k
+/// numbers or multiplies by them, N k^2. Any other fit takes its iterations, each a product with 32
+/// columns.
 double arithmetic_of(const Approximation& fitted) {
   const Summary& summary = fitted.summary;
   const double products = summary.rank > 0 ? 0.5 * static_cast<double>(summary.rank)
@@ -201,8 +201,8 @@ RunResult run(const Fit& fit,
 
 namespace {
 
-/// The fit in units of the matrix; what comes back was rounded in those, and has to have room in
-/// its precision in units of 1 too.
+/// Runs the fit in units of the matrix. The result, rounded in those units, is rounded again in
+/// units of 1, where it must be within the range of its precision too.
 RunResult run_scaled(const Fit& fit,
                      const LinearOperator& A,
                      Precision precision,
@@ -221,7 +221,7 @@ RunResult run_scaled(const Fit& fit,
   return run(unscaled, scaled.matrix(), precision, control);
 }
 
-/// Says so where rounding to `precision` has taken a target away that a method met in doubles.
+/// Reports if rounding to the stored precision misses a target that the method reached in doubles.
 void check_target(RunResult& result, const LinearOperator& A, const RunControl& control) {
   Summary& summary = result.approximation.summary;
   if (summary.termination != Termination::kTargetReached ||
@@ -259,7 +259,7 @@ RunResult run(const Method& method,
   RunControl wanted = control;
   bool searches = wanted.target_error > 0 && can_search && !fixes_size(options);
   if (wanted.target_error == 0 && precision != Precision::kDouble && !measures_itself(method)) {
-    // The stored factors have to reach the tolerance, not those that were found in doubles.
+    // The stored factors must reach the tolerance, not only those found in doubles.
     wanted.target_error = given_tolerance(options);
     searches = wanted.target_error > 0;
   }
@@ -268,7 +268,7 @@ RunResult run(const Method& method,
     return precision == Precision::kPacked ? packed_run(method, counted, options, inner)
                                            : method.run(counted, options, inner);
   };
-  // The exact store takes every entry as it is.
+  // Neither method is scaled: one works in units of the matrix, the exact store keeps every entry.
   if (measures_itself(method)) return run(fit, A, precision, wanted);
   if (method.name == "exact") {
     RunResult result = run(fit, A, precision, wanted);

@@ -13,11 +13,11 @@
 namespace matapprox {
 namespace {
 
-/// |A|_F within 2 to plus or minus this power: fourth powers of entries, down to rounding of the
-/// largest, are far inside the range of doubles.
+/// Matrices with |A|_F within 2 to plus or minus this power are not scaled: fourth powers of
+/// entries, down to rounding of the largest, are far inside the range of doubles.
 constexpr int kFarExponent = 100;
 
-/// X 2^exponent, without overflow on the way.
+/// Computes X 2^exponent without intermediate overflow.
 template <class Values>
 void multiply_by_power_of_two(Values&& X, int exponent) {
   const int half = exponent / 2;
@@ -25,8 +25,8 @@ void multiply_by_power_of_two(Values&& X, int exponent) {
   X *= std::ldexp(1.0, exponent - half);
 }
 
-/// 2^exponent A: half of it before a product and half behind, so that neither overflows where the
-/// result does not.
+/// The operator 2^exponent A. Multiplies by half of the power before a product and by the other
+/// half after it, so that neither step overflows unless the result does.
 class PowerOfTwoTimes final : public LinearOperator {
  public:
   PowerOfTwoTimes(const LinearOperator& A, int exponent)
@@ -72,8 +72,9 @@ class PowerOfTwoTimes final : public LinearOperator {
   double behind_;
 };
 
-/// An even power of 2, so that a factor that stands twice can take half of it each time; 0 where
-/// |A|_F is not far from 1 or not known, or the matrix lies elsewhere.
+/// Exponent of 2 by which A is scaled. It is even, so that a factor that occurs twice can take half
+/// of it each time. 0 if |A|_F is not far from 1 or not known, or if the matrix is not in host
+/// memory.
 int far_exponent(const LinearOperator& A) {
   const double norm = A.known_facts().frobenius_norm.value_or(0);
   if (!(norm > 0) || !std::isfinite(norm) || A.memory_space() != host_space()) return 0;
@@ -99,7 +100,8 @@ PackedMatrix multiplied(const PackedMatrix& packed, int exponent) {
   return PackedMatrix(std::move(content));
 }
 
-/// All factors of a chain have one unit: each takes as much, and the first one the rest.
+/// All factors of a chain share one unit. Each takes an equal part of the exponent, and the first
+/// factor also the remainder.
 PackedChord multiplied(const PackedChord& chain, int exponent) {
   PackedMatrix::Content content = content_of(chain.values());
   const auto factors = static_cast<int>(chain.pattern().factors());
@@ -112,7 +114,7 @@ PackedChord multiplied(const PackedChord& chain, int exponent) {
   return {chain.pattern(), PackedMatrix(std::move(content))};
 }
 
-/// The value times 2^exponent; null where it is none that can be multiplied.
+/// Returns the value times 2^exponent, or null if a value of its type cannot be multiplied.
 std::shared_ptr<const FactorValue> multiplied(const FactorValue& value, int exponent) {
   FactorValue result = value;
   if (auto* dense = std::get_if<Matrix>(&result)) {
@@ -135,7 +137,7 @@ std::shared_ptr<const FactorValue> multiplied(const FactorValue& value, int expo
   return std::make_shared<const FactorValue>(std::move(result));
 }
 
-/// Multiplies the value of factors[p], wherever it stands; false where that cannot be.
+/// Multiplies the value of factors[p] wherever it occurs. Returns false if that is impossible.
 bool multiply_factor(std::vector<Factor>& factors, std::size_t p, int exponent) {
   const auto old = factors[p].value;
   const auto value = multiplied(*old, exponent);
@@ -152,8 +154,8 @@ Index times_there(const std::vector<Factor>& factors, std::size_t p) {
   });
 }
 
-/// C U R, or C W C^T: with C and R of A itself U is in units of 1 / A. False, and nothing is
-/// changed, where that is beyond the range of doubles.
+/// Multiplies a product C U R or C W C^T. C and R are taken from A itself, so U is in units of 1 /
+/// A. Returns false and changes nothing if the result is beyond the range of doubles.
 bool multiply_ends(std::vector<Factor>& factors, int exponent) {
   std::vector<Factor> changed = factors;
   if (changed.size() != 3 || !multiply_factor(changed, 0, exponent) ||
@@ -165,8 +167,8 @@ bool multiply_ends(std::vector<Factor>& factors, int exponent) {
   return true;
 }
 
-/// Multiplies the product by 2^exponent in its diagonal, if it has one, else in its first factor
-/// that is made of numbers.
+/// Multiplies the product by 2^exponent: its diagonal, if it has one, otherwise its first factor
+/// that consists of numbers.
 void multiply_product(std::vector<Factor>& factors, int exponent) {
   for (std::size_t p = 0; p < factors.size(); ++p) {
     if (std::holds_alternative<Vector>(*factors[p].value) && multiply_factor(factors, p, exponent))
@@ -193,13 +195,14 @@ ScaledMatrix::ScaledMatrix(const LinearOperator& A) : A_(A), exponent_(far_expon
 }
 
 RunControl ScaledMatrix::control_for_fit(const RunControl& control) const {
-  RunControl own = control;
+  RunControl scaled_control = control;
   if (is_scaled() && control.checkpoint) {
-    own.checkpoint = [this, &control](const Approximation& best, const ResumeState& state) {
+    scaled_control.checkpoint = [this, &control](const Approximation& best,
+                                                 const ResumeState& state) {
       control.checkpoint(unscaled(best), state);
     };
   }
-  return own;
+  return scaled_control;
 }
 
 Approximation ScaledMatrix::unscaled(const Approximation& fitted) const {

@@ -8,9 +8,9 @@
 
 namespace matapprox {
 
-/// A matrix in units of a power of 2 in which |A|_F is about 1, where it is known to be so far from
-/// that that squares and fourth powers of entries may leave the range of doubles; any other matrix
-/// is taken as it is. Both ways are exact but for numbers that are subnormal in either unit.
+/// Scales a matrix by a power of 2 so that |A|_F is about 1. Does so only if |A|_F is known to be
+/// so large or small that squares and fourth powers of entries may leave the range of doubles.
+/// Scaling and its inverse are exact except for numbers that are subnormal in either unit.
 class ScaledMatrix {
  public:
   /// Keeps a reference: A must outlive it. Copies the entries of a sparse matrix that is scaled.
@@ -20,11 +20,11 @@ class ScaledMatrix {
   const LinearOperator& matrix() const { return scaled_ ? *scaled_ : A_; }
   bool is_scaled() const { return exponent_ != 0; }
 
-  /// `control` with checkpoints that hold approximations of A itself.
+  /// Returns `control` with checkpoints that contain approximations of A itself.
   RunControl control_for_fit(const RunControl& control) const;
-  /// 2^exponent times an approximation of matrix(): the diagonal of singular values or eigenvalues
-  /// is multiplied, the columns and rows that C and R were chosen from become those of A, of any
-  /// other product its first factor.
+  /// Returns 2^exponent times an approximation of matrix(). Multiplies the diagonal of singular
+  /// values or eigenvalues. Chosen columns C and rows R become columns and rows of A. In any other
+  /// product, multiplies the first factor.
   Approximation unscaled(const Approximation& fitted) const;
 
  private:

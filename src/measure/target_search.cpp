@@ -13,16 +13,16 @@
 namespace matapprox::report {
 namespace {
 
-/// Fits to smaller and smaller tolerances, each at most this part of the one before; the last one
-/// is this part of the target, where what is left of the error is rounding.
+/// Maximum number of fits to decreasing tolerances, largest ratio of a tolerance to the one before,
+/// and smallest tolerance relative to the target, where only rounding is left of the error.
 constexpr int kMaxFits = 8;
 constexpr double kNextTolerance = 0.85;
 constexpr double kLastTolerance = 0.1;
-/// An error that is above the target by no more than rounding reaches it.
+/// Relative excess over the target that counts as rounding: such an error still reaches the target.
 constexpr double kSameError = 1e-12;
-/// A fit that leaves more than this part of the least error so far is the last one.
+/// A fit whose error is above this fraction of the least error so far is the last one.
 constexpr double kGain = 0.999;
-/// Squares of what truncation and rounding add to the error add up nearly, not exactly.
+/// Safety factor: the squared errors of truncation and rounding add up nearly, not exactly.
 constexpr double kNearlyAddUp = 0.97;
 
 std::optional<double> measured_error(const LinearOperator& A,
@@ -39,14 +39,15 @@ void add_message(Summary& summary, const std::string& text) {
   summary.message += (summary.message.empty() ? "" : "; ") + text;
 }
 
-/// A fit that was interrupted is measured; a request that comes only then ends the measuring.
+/// Control for measuring a fit. An interrupted fit is still measured; only a later request to stop
+/// ends the measurement.
 RunControl while_measuring(const RunControl& search) {
   RunControl control;
   if (!search.interrupted()) control.stop = search.stop;
   return control;
 }
 
-/// The fits made so far: the smallest that reached the target, and the largest that did not.
+/// The fits made so far: the smallest that reached the target, and the largest that missed it.
 class Search {
  public:
   Search(const LinearOperator& A, const SizedFit& fit, const RunControl& control)
@@ -59,7 +60,7 @@ class Search {
       try {
         return measured_error(A_, candidate, facts_, while_measuring(control_));
       } catch (const Interrupted&) {
-        // It is a result all the same, if there is no better one.
+        // The candidate is still a result if there is no better one.
         if (!has_any()) largest_failing_ = std::move(candidate);
         throw;
       }
@@ -128,8 +129,8 @@ void double_then_bisect(Search& search,
   }
 }
 
-/// The tolerance to fit to after one of `tolerance` had `error`, more than the target: what
-/// rounding added then, it adds again. 0: nothing that would help.
+/// Tolerance of the next fit, after a fit to `tolerance` had `error`, above the target. Assumes
+/// that rounding adds as much again. Returns 0 if no smaller tolerance would help.
 double next_tolerance(double tolerance, double error, double target) {
   const double last = kLastTolerance * target;
   if (tolerance <= last) return 0;

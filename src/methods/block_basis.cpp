@@ -13,12 +13,12 @@ namespace matapprox {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-/// Random directions take their numbers from columns that no sketch reaches.
+/// First column of the random numbers of random directions; no sketch reaches it.
 constexpr Index kFirstRandomColumn = Index{1} << 40;
 
-/// Y = Q R by Cholesky of the Gram matrix of the scaled columns; false, with Y as it was, if they
-/// are dependent to more than 1e-6: the result is then orthonormal to 1e-4 at least, and to
-/// rounding after a second time.
+/// Computes Y = Q R by the Cholesky factorization of the Gram matrix of the normalized columns and
+/// replaces Y by Q, orthonormal to at least 1e-4, and to rounding after a second pass. Returns
+/// false and leaves Y unchanged if the columns are dependent to more than 1e-6.
 bool cholesky_qr(MultiVector& Y, Matrix& R, const Vector& entry_norms) {
   Matrix gram = transpose_product(Y.columns(), Y.columns());
   const Vector norms = gram.diagonal().cwiseMax(0.0).cwiseSqrt();
@@ -38,7 +38,7 @@ bool cholesky_qr(MultiVector& Y, Matrix& R, const Vector& entry_norms) {
   return true;
 }
 
-/// Y -= Q h for h = Q^T Y, which is returned.
+/// Subtracts Q h from Y for h = Q^T Y and returns h.
 Matrix take_off(const ConstMultiVectorView& Q, const MultiVectorView& Y) {
   if (Q.cols == 0) return Matrix::Zero(0, Y.cols);
   Matrix h = transpose_product(Q, Y);
@@ -80,7 +80,7 @@ Matrix BlockBasis::append_at_once(MultiVector Y) {
   const Index width = std::min(Y.cols(), values_.cols() - size_);
   if (width == 0) return transpose_product(columns(), Y.columns());
   Matrix coefficients = Matrix::Zero(size_ + width, Y.cols());
-  Matrix transform = Matrix::Identity(Y.cols(), Y.cols());  // of the block as it now is to Y
+  Matrix transform = Matrix::Identity(Y.cols(), Y.cols());  // given Y = current block * transform
   for (int pass = 0; pass < 2; ++pass) {
     const Vector entry_norms = column_norms(Y.columns());
     if (size_ > 0) {
@@ -110,7 +110,7 @@ void BlockBasis::save(const std::string& name, ResumeState& state) const {
 }
 
 Index BlockBasis::numbers_of_a_copy() const {
-  return values_.space()->keeps_results() ? 0 : values_.rows() * size_;
+  return values_.space()->is_distributed() ? 0 : values_.rows() * size_;
 }
 
 void BlockBasis::load(const std::string& name, const ResumeState& state) {
@@ -145,8 +145,9 @@ Matrix BlockBasis::column_by_column(MultiVector& Y, Index width, const Vector& e
   for (Index c = 0; c < Y.cols(); ++c) {
     const MultiVectorView y = Y.columns(c, 1);
     for (int pass = 0; pass < 2; ++pass) {
-      // The columns of Q are orthogonal to the basis to rounding only. If y lies nearly in the span
-      // of Q, subtracting them magnifies that rounding in every column, so y is projected again.
+      // The columns of Q are orthogonal to the basis only up to rounding. If y lies nearly in the
+      // span of Q, subtracting them magnifies that rounding in every column, so y is projected
+      // again.
       take_off(columns(), y);
       const Matrix h = take_off(std::as_const(Q).columns(0, found), y);
       R.col(c).head(found) += h;

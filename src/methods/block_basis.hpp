@@ -13,8 +13,9 @@ namespace matapprox {
 /// An orthonormal set of columns that grows by blocks: the basis of a Krylov method.
 class BlockBasis {
  public:
-  /// Columns of length n in `space`, room for `capacity` of them (at most n are ever used). Where a
-  /// block brings fewer directions than columns, the rest are random ones from (seed, stream).
+  /// Makes an empty basis with room for min(n, capacity) columns of length n in `space`. Where a
+  /// block adds fewer directions than it has columns, random directions from (seed, stream) fill
+  /// the rest.
   BlockBasis(std::shared_ptr<const MemorySpace> space,
              Index n,
              Index capacity,
@@ -26,23 +27,24 @@ class BlockBasis {
   ConstMultiVectorView columns(Index first, Index count) const {
     return values_.columns(first, count);
   }
-  /// columns(), which are the basis's no more.
+  /// Moves columns() out of the basis.
   MultiVector release() &&;
 
-  /// Appends min(Y.cols(), room) orthonormal columns that span what Y adds, and returns C with
-  /// Y = columns() C, up to what no longer finds room. Block Gram-Schmidt done twice, each time
-  /// with a Cholesky QR, or column by column where the block is too nearly dependent for that. Y
-  /// lies where the basis does. Where an exception stops it, the basis is as it was.
+  /// Appends min(Y.cols(), room) orthonormal columns that span the part of Y outside the basis.
+  /// Returns C with Y = columns() C, except for the part that exceeds the room. Y is in the memory
+  /// space of the basis. Uses block Gram-Schmidt twice, each time with a Cholesky QR, or column by
+  /// column where the block is too nearly dependent for that. If an exception is thrown, the basis
+  /// is unchanged.
   Matrix append(MultiVector Y);
 
-  /// columns() <- columns() Q for orthonormal Q (size() x r), r <= size().
+  /// Replaces columns() by columns() Q for orthonormal Q (size() x r), r <= size().
   void rotate(const ConstBlock& Q);
 
-  /// Adds the columns and how many random ones were taken to a state; load() takes them back, into
-  /// a basis that was made alike, and throws InvalidArgument for what does not fit into it.
+  /// Adds the columns and the number of random directions used to a state. load() restores them
+  /// into a basis made with the same arguments and throws InvalidArgument if they do not fit.
   void save(const std::string& name, ResumeState& state) const;
   void load(const std::string& name, const ResumeState& state);
-  /// That save() copies; none where the columns stay where they are.
+  /// Number of values that save() copies; 0 where the columns stay in their memory space.
   Index numbers_of_a_copy() const;
 
  private:

@@ -6,7 +6,7 @@
 namespace matapprox {
 namespace {
 
-/// The state, the caller's copy, what is written, and factors made of it.
+/// Copies in memory: the state, the caller's copy, the written data and the factors made of it.
 constexpr Index kCopies = 4;
 
 }  // namespace

@@ -4,17 +4,17 @@
 
 namespace matapprox {
 
-/// Says when a method that keeps its whole state hands out the next checkpoint.
+/// Decides when a method that can save its whole state writes the next checkpoint.
 class CheckpointClock {
  public:
   /// Keeps a reference to the control.
   explicit CheckpointClock(const RunControl& control)
       : control_(control), last_(control.seconds()) {}
 
-  /// Whether the caller takes checkpoints, and there is memory for the copies of a state of so many
-  /// numbers.
+  /// True if the caller takes checkpoints and there is memory for the copies of a state of
+  /// `numbers` values.
   bool is_wanted(Index numbers) const;
-  /// The same, and the last one was checkpoint_seconds ago.
+  /// The same, and checkpoint_seconds have passed since the last checkpoint.
   bool is_due(Index numbers) const;
   void restart() { last_ = control_.seconds(); }
 
@@ -23,7 +23,8 @@ class CheckpointClock {
   double last_;
 };
 
-/// Throws InvalidArgument, that `method`'s state to resume contradicts itself, unless it is true.
+/// Throws InvalidArgument, saying that the state to resume of `method` contradicts itself, unless
+/// `consistent`.
 void require_consistent(bool consistent, const char* method);
 
 }  // namespace matapprox

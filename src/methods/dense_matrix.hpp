@@ -5,11 +5,12 @@
 
 namespace matapprox {
 
-/// A as a dense matrix, fetched in panels of columns, m x n. Throws Interrupted between panels,
-/// NumericalError for NaN or Inf, NotAvailable if it would not fit into memory.
+/// Returns A (m x n) as a dense matrix, fetched in panels of columns. Throws Interrupted between
+/// panels, NumericalError for NaN or Inf, NotAvailable if it would not fit into memory.
 Matrix dense_matrix(const LinearOperator& A, const char* method, const RunControl& control);
 
-/// |A|_F: as A knows it, else from panels of columns; safe from overflow.
+/// Returns |A|_F: the known value if A has one, else computed from panels of columns without
+/// overflow.
 double frobenius_norm(const LinearOperator& A, const char* method, const RunControl& control);
 
 }  // namespace matapprox

@@ -20,14 +20,15 @@ namespace matapprox {
 namespace {
 
 constexpr const char* kEigenpairs = "eigenpairs";
-/// How far a shift that is an eigenvalue moves, relative to the largest entry: far above the
-/// rounding of a factorization, far below what tells eigenvalues apart.
+/// Distance by which a shift that is an eigenvalue is moved, relative to the largest entry: far
+/// above the rounding of a factorization, far below the gaps between eigenvalues.
 constexpr double kMove = 1e-7;
-/// Relative to the norm of A. A far shift does not make an eigenvalue less well determined.
+/// Largest accepted residual, relative to the norm of A alone: a far shift does not make an
+/// eigenvalue less well determined.
 constexpr double kLargestResidual = 1e-8;
-/// From a shift that is this many norms of A from 0, all eigenvalues are about equally far.
+/// A shift of more than this many norms of A is about equally far from all eigenvalues.
 constexpr double kFarShift = 2;
-/// More than the wanted pairs, where the shift has moved and others may be nearer to it.
+/// Number of extra pairs to compute if the shift was moved, because others may be nearer to it.
 constexpr Index kSpare = 4;
 
 SparseMatrix shifted(const SparseMatrix& A, double shift) {
@@ -45,15 +46,15 @@ double largest_entry(const SparseMatrix& A) {
   return A.nonZeros() == 0 ? 0.0 : A.coeffs().abs().maxCoeff();
 }
 
-/// About the largest eigenvalue of (A - sigma I)^-1, from one random vector.
+/// Estimates the largest eigenvalue of (A - sigma I)^-1 from one random vector.
 double largest_of(const LinearOperator& inverse, std::uint64_t seed) {
   Matrix x(inverse.cols(), 1);
   fill_normal(seed, RandomStream::kSketch, x, 0, 0);
-  const double share = std::sqrt(static_cast<double>(x.size()));  // of one direction in x
+  const double share = std::sqrt(static_cast<double>(x.size()));  // |x| over one component
   return share * inverse.apply(x).stableNorm() / x.norm();
 }
 
-/// Nothing where the shift is so near to an eigenvalue that the others would be lost in the
+/// Returns null if the shift is so near to an eigenvalue that the others would be lost in the
 /// rounding of its inverse distance.
 std::shared_ptr<const LinearOperator> usable_inverse(const SparseMatrix& A,
                                                      double shift,
@@ -75,7 +76,7 @@ ShiftedInverse invert(const SparseMatrix& A, double shift, std::uint64_t seed) {
   return {usable_inverse(A, shift - move, 0, seed), shift - move};
 }
 
-/// The largest sum of absolute values of a row.
+/// Returns |A|_inf, the largest absolute row sum.
 double row_sum_norm(const SparseMatrix& A) {
   double largest = 0;
   for (Index i = 0; i < A.outerSize(); ++i) {
@@ -86,7 +87,7 @@ double row_sum_norm(const SparseMatrix& A) {
   return largest;
 }
 
-/// Where `keys` has its smallest, second smallest, ... entry.
+/// Indices that sort `keys` in ascending order.
 std::vector<Index> ascending(const Vector& keys) {
   std::vector<Index> order(static_cast<std::size_t>(keys.size()));
   std::iota(order.begin(), order.end(), Index{0});
@@ -94,8 +95,9 @@ std::vector<Index> ascending(const Vector& keys) {
   return order;
 }
 
-/// The eigenpairs of A itself on the span of what was found, the nearest first: the error of a
-/// value is then of the order of its residual squared, also where some lie close together.
+/// Computes the eigenpairs of A itself on the span of the vectors found, the nearest to the shift
+/// first. The error of a value is then of the order of its squared residual, even where values are
+/// close together.
 void take_nearest(const LinearOperator& A,
                   const Matrix& vectors,
                   const NearestEigenpairsOptions& options,
@@ -120,7 +122,8 @@ struct Search {
   double known_distance = 0;
 };
 
-/// Lanczos on (A - sigma I)^-1, whose largest eigenvalues are those next to the shift.
+/// Runs Lanczos on (A - sigma I)^-1, whose largest eigenvalues belong to those of A nearest to the
+/// shift.
 Search search_by_inverse(const SparseMatrix& A,
                          const NearestEigenpairsOptions& options,
                          const RunControl& control) {
@@ -144,9 +147,9 @@ Search search_by_inverse(const SparseMatrix& A,
   return search;
 }
 
-/// Lanczos on |A|_inf I + A, or - A for a shift below the spectrum. The eigenvalues of
-/// (A - sigma I)^-1 for a far shift agree to |A| / |sigma|, so that copies of one cannot be told
-/// from others; here they are as far apart as those of A.
+/// Runs Lanczos on |A|_inf I + A, or |A|_inf I - A for a shift below the spectrum. For a far shift,
+/// the eigenvalues of (A - sigma I)^-1 agree to |A| / |sigma|, so that copies of a value could not
+/// be told from others; here the gaps are those of A.
 Search search_at_the_end(const SparseMatrix& A,
                          double norm,
                          const NearestEigenpairsOptions& options,
@@ -171,7 +174,7 @@ Search search_at_the_end(const SparseMatrix& A,
   return search;
 }
 
-/// Empty where the result is what was asked for.
+/// Returns why the result may be incomplete; empty if it is complete.
 std::string what_is_uncertain(double norm,
                               const NearestEigenpairsOptions& options,
                               const Search& search,
@@ -188,7 +191,7 @@ std::string what_is_uncertain(double norm,
   if (!search.found.all_copies) return "copies of repeated eigenvalues may be missing";
   const double move = std::abs(result.used_shift - options.shift);
   const double farthest = std::abs(result.values(result.values.size() - 1) - options.shift);
-  // Eigenvalues that are as near do not count.
+  // Eigenvalues at the same distance, up to rounding, do not count as nearer.
   const double rounding = 1e-3 * move + 1e-9 * (search.known_distance + move);
   if (search.wanted < result.vectors.rows() && farthest > search.known_distance + rounding) {
     return fmt::format(

@@ -17,8 +17,8 @@ namespace {
       fmt::format("{}: the matrix holds NaN or Inf, or a product with it overflows", method));
 }
 
-/// Calls function(first, count) for rows that together are all of X: on the threads, a few thousand
-/// at a time, so that a stop that is asked for need not wait for all of a large block.
+/// Calls function(first, count) in parallel for tiles of a few thousand rows that cover X, so that
+/// a stop request need not wait for all of a large block.
 template <class Function>
 void over_row_tiles(const ConstBlock& X, const Function& function) {
   constexpr Index kTileRows = 2048;

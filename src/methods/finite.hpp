@@ -8,14 +8,15 @@ namespace matapprox {
 /// or Inf.
 void require_finite(const ConstBlock& X, const char* method);
 
-/// |X(i, :)|^2 of every row, in one pass over X.
+/// Computes |X(i, :)|^2 for every row in one pass over X.
 Vector row_squared_norms(const ConstBlock& X);
 
-/// The power of two that brings the largest entry of X into [1/2, 1); 1 for X = 0. Multiplying by
-/// it is exact, and squares of the scaled entries neither overflow nor vanish.
+/// Returns the power of two that scales the largest absolute entry of X into [1/2, 1); 1 for X = 0.
+/// Multiplying by it is exact, and the sum of squares of the scaled entries neither overflows nor
+/// vanishes.
 double unit_scale(const ConstBlock& X);
 
-/// Both at once, where the block lies: throws, or returns the power of two.
+/// Combines require_finite and unit_scale, computed in the memory space of the block.
 double finite_unit_scale(const MultiVector& X, const char* method);
 
 }  // namespace matapprox

@@ -11,12 +11,12 @@ namespace matapprox {
 namespace {
 
 constexpr const char* kJlProjection = "jl_projection";
-/// Columns of R made at a time.
+/// Columns of R generated at a time.
 constexpr Index kPanel = 512;
 
-/// R^T, with the bits that R.apply_transpose(identity) has: that would take k^2 n multiplications
-/// where the entries of R have only to be put in place. Those of an SRHT come from transforms, of
-/// which R^T takes k and R takes n.
+/// Returns R^T with the same bits as R.apply_transpose(identity), which would take k^2 n
+/// multiplications; here the entries of R are only copied into place. Those of an SRHT come from
+/// transforms: k of them for R^T, n for R.
 Matrix transposed(const RandomProjection& R) {
   if (R.kind() == ProjectionKind::kSrht)
     return R.apply_transpose(Matrix::Identity(R.rows(), R.rows()));
@@ -28,7 +28,8 @@ Matrix transposed(const RandomProjection& R) {
   return result;
 }
 
-/// The same where no memory alone has room for it, but for an SRHT: a panel at a time.
+/// The same in a space that may be distributed, so that R^T, except for an SRHT, is written in
+/// panels.
 MultiVector placed_transposed(const RandomProjection& R,
                               const std::shared_ptr<const MemorySpace>& space) {
   if (R.kind() == ProjectionKind::kSrht) return {space, transposed(R)};
@@ -41,10 +42,10 @@ MultiVector placed_transposed(const RandomProjection& R,
   return result;
 }
 
-/// A R^T
+/// Returns A R^T.
 Factor sketch_of(const LinearOperator& A, const RandomProjection& R) {
   constexpr const char* kName = "B";
-  if (!A.memory_space()->keeps_results()) {
+  if (!A.memory_space()->is_distributed()) {
     Matrix sketch = A.apply(transposed(R));
     require_finite(sketch, kJlProjection);
     return make_factor(kName, std::move(sketch));
@@ -93,7 +94,8 @@ void check_jl(const char* who, Index points, double epsilon) {
       epsilon > 0 && epsilon < 1, "{}: epsilon {:g} is outside 0..1 (both excluded)", who, epsilon);
 }
 
-/// `weight` ln(points) / room, rounded up. Throws InvalidArgument where that is no Index.
+/// Returns `weight` ln(points) / room, rounded up. Throws InvalidArgument if that does not fit in
+/// an Index.
 Index jl_rows(const char* who, double weight, Index points, double epsilon, double room) {
   const double rows = std::ceil(weight * std::log(static_cast<double>(points)) / room);
   require(rows < 9e18, "{}: epsilon {:g} is too small for any matrix", who, epsilon);

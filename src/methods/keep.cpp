@@ -32,7 +32,7 @@ bool is_known_symmetric(const LinearOperator& B) {
   return B.known_facts().symmetric.value_or(false);
 }
 
-/// [F | C], where `transposed` says that the value is held as its transpose: [F | C]^T.
+/// Returns [F | C]. If `transposed`, `value` is F^T and the result is [F | C]^T.
 FactorValue with_columns(const FactorValue& value, bool transposed, const Matrix& C) {
   if (const auto* dense = std::get_if<Matrix>(&value)) {
     if (transposed) {
@@ -65,7 +65,7 @@ FactorValue with_columns(const FactorValue& value, bool transposed, const Matrix
   return wider;
 }
 
-/// The block-diagonal matrix of the value and diag(tail).
+/// Returns the block-diagonal matrix of `value` and diag(tail).
 FactorValue with_diagonal(const FactorValue& value, const Vector& tail) {
   if (const auto* diagonal = std::get_if<Vector>(&value)) {
     Vector longer(diagonal->size() + tail.size());
@@ -109,15 +109,15 @@ void require_room(const Approximation& B, bool symmetric) {
           B.description());
 }
 
-/// F_1 ... F_p + L diag(tail) R^T. Factors that share a value share it in the result; the ends
-/// share theirs only if L and R are the same object.
+/// Returns the factors of F_1 ... F_p + L diag(tail) R^T. Factors that share a value share it in
+/// the result; the first and the last do so only if L and R are the same object.
 std::vector<Factor> with_term(const std::vector<Factor>& factors,
                               const Matrix& L,
                               const Vector& tail,
                               const Matrix& R) {
   std::vector<Factor> result = factors;
   const std::size_t last = factors.size() - 1;
-  // With nothing between the ends that could hold it, the diagonal goes into the first one.
+  // Without a factor in between, the first factor takes the diagonal.
   const bool inner = last > 1;
   result[0].value = std::make_shared<const FactorValue>(with_columns(
       *factors[0].value, factors[0].transposed, inner ? L : Matrix(L * tail.asDiagonal())));
@@ -126,7 +126,8 @@ std::vector<Factor> with_term(const std::vector<Factor>& factors,
   result[last].value = mirrored_ends ? result[0].value
                                      : std::make_shared<const FactorValue>(with_columns(
                                            *factors[last].value, !factors[last].transposed, R));
-  // The first diagonal factor takes the tail, or else the first of all; the others ones.
+  // The tail extends the first diagonal factor, or the first inner factor if none is diagonal; ones
+  // extend the others.
   std::size_t taker = 1;
   for (std::size_t p = 1; p < last; ++p) {
     if (std::holds_alternative<Vector>(*factors[p].value)) {
@@ -146,8 +147,8 @@ std::vector<Factor> with_term(const std::vector<Factor>& factors,
   return result;
 }
 
-/// Puts a diagonal of ones between the halves of F_1 .. F_h F_h^T .. F_1^T: the product of an
-/// indefinite term needs its signs there.
+/// Inserts a diagonal of ones between the halves of F_1 .. F_h F_h^T .. F_1^T, unless there is a
+/// diagonal factor, because the product with an indefinite term needs its signs there.
 std::vector<Factor> with_middle(std::vector<Factor> factors) {
   for (const Factor& factor : factors) {
     if (std::holds_alternative<Vector>(*factor.value)) return factors;
@@ -177,8 +178,8 @@ Approximation keep_row_sums(const LinearOperator& A, const Approximation& B) {
     const Vector left = 2 * difference - difference.mean() * ones;
     return with_factors(B, with_term(B.factors(), left, share, ones), true, what);
   }
-  // On the span of q = 1 / sqrt(n) and the unit vector p of what d has beside it, d = a q + b p,
-  // the term (d 1^T + 1 d^T)/n - (1^T d) 1 1^T/n^2 is (a q q^T + b (p q^T + q p^T)) / sqrt(n).
+  // Let q = 1 / sqrt(n), p the unit vector of the part of d orthogonal to q, and d = a q + b p.
+  // Then the term (d 1^T + 1 d^T)/n - (1^T d) 1 1^T/n^2 is (a q q^T + b (p q^T + q p^T)) / sqrt(n).
   const Vector q = ones / std::sqrt(n);
   const double a = q.dot(difference);
   Vector p = difference - a * q;

@@ -9,12 +9,13 @@ namespace matapprox {
 namespace {
 
 constexpr double kSufficientFall = 1e-4;
-/// 0.9 is usual [NW06, Sec. 3.1]; on Table 1 of the Chord paper this ends lower after as much work.
+/// Curvature constant of the Wolfe conditions. 0.9 is usual [NW06, Sec. 3.1]; on Table 1 of the
+/// Chord paper 0.5 reaches lower values with the same work.
 constexpr double kMaxSlope = 0.5;
 constexpr Index kMaxTrials = 25;
 constexpr double kMinGrowth = 2;
 constexpr double kMaxGrowth = 10;
-/// A step stays away from the ends of its bracket by this share of it.
+/// Least distance of a trial step from the ends of its bracket, relative to its width.
 constexpr double kBracketMargin = 0.1;
 
 double scalar_product(const ConstMultiVectorView& a, const ConstMultiVectorView& b) {
@@ -30,8 +31,8 @@ void scale_vector(const MultiVectorView& X, double factor) {
   X.space->scale(X.data, X.rows * X.cols, factor);
 }
 
-/// Where the cubic through two points with these values and slopes has its minimum
-/// [NW06, Eq. 3.59]; NaN where it has none.
+/// Returns the minimizer of the cubic through two points with these values and slopes [NW06,
+/// Eq. 3.59]; NaN if there is none.
 template <class Point>
 double cubic_minimum(const Point& a, const Point& b) {
   const double d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t);
@@ -82,8 +83,8 @@ void Lbfgs::find_direction() {
   add_product(1, pairs_.columns(0, 2 * kept_), two_loops(), -scaling_, column(kDirection));
 }
 
-/// What the kept vectors are multiplied by in the direction: [NW06, Alg. 7.4], with the products
-/// that it forms taken from those that are there.
+/// Computes the coefficients of the stored vectors in the direction by [NW06, Alg. 7.4], using
+/// precomputed products of the vectors.
 Vector Lbfgs::two_loops() const {
   Vector weights = Vector::Zero(2 * kept_);
   Vector alpha(kept_);
@@ -114,7 +115,7 @@ Vector Lbfgs::two_loops() const {
   return weights;
 }
 
-/// Of the pairs, the newest has age 0.
+/// Index of the pair of that age; the newest pair has age 0.
 Index Lbfgs::by_age(Index age) const { return (next_ - 1 - age + 2 * memory_) % memory_; }
 
 void Lbfgs::forget() {
@@ -123,7 +124,8 @@ void Lbfgs::forget() {
   scaling_ = 1;
 }
 
-/// Straight down, a step of length 1 is of the wrong size; this one changes no number by more.
+/// Returns the first step length along the negative gradient, where length 1 is badly scaled: no
+/// component changes by more than first_change_, or by more than 1 if that is 0.
 double Lbfgs::first_step() const {
   const double largest = vectors_.space()->largest(column(kGradient).data, vectors_.rows());
   if (first_change_ > 0 && largest > 0) return first_change_ / largest;
@@ -136,7 +138,7 @@ Lbfgs::LineSearchPoint Lbfgs::at(double t) {
   LineSearchPoint here;
   here.t = t;
   here.f = function_(column(kTrial).data, column(kTrialGradient).data);
-  // A gradient that is not finite makes the slope so.
+  // If the gradient is not finite, neither is the slope.
   here.slope = scalar_product(column(kTrialGradient), column(kDirection));
   ++tried_;
   ++evaluations_;
@@ -170,7 +172,8 @@ bool Lbfgs::search(double t, LineSearchPoint& found) {
   return true;
 }
 
-/// [NW06, Alg. 3.6]: f(low) is the lowest that falls enough, and falls towards high.
+/// [NW06, Alg. 3.6]: low has the lowest f that satisfies the Armijo condition, and f decreases from
+/// low towards high.
 bool Lbfgs::zoom(LineSearchPoint low, LineSearchPoint high, LineSearchPoint& found) {
   while (tried_ < kMaxTrials) {
     const double width = high.t - low.t;
@@ -192,14 +195,14 @@ bool Lbfgs::zoom(LineSearchPoint low, LineSearchPoint high, LineSearchPoint& fou
   return settle_for(low, found);
 }
 
-/// The lowest point of a search that has not found one flat enough.
+/// Accepts the lowest point of a search that has found none satisfying the curvature condition.
 bool Lbfgs::settle_for(const LineSearchPoint& low, LineSearchPoint& found) {
   if (low.t == 0) return false;
   found = tried_at_ == low.t ? low : at(low.t);
   return true;
 }
 
-/// Moves to the trial, which is where `found` is.
+/// Moves to the trial point, which is `found`.
 void Lbfgs::accept(const LineSearchPoint& found) {
   const bool bends = found.slope > start_.slope;
   if (bends) {
@@ -219,7 +222,8 @@ void Lbfgs::accept(const LineSearchPoint& found) {
   if (kept_ > 0) multiply_kept(bends);
 }
 
-/// The products of the kept vectors with the gradient and, if there is a new pair, its change.
+/// Updates the products of the stored vectors with the gradient and, if there is a new pair, with
+/// its y.
 void Lbfgs::multiply_kept(bool has_new) {
   const Index rows = 2 * kept_;
   const Matrix products =

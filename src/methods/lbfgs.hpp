@@ -6,26 +6,29 @@
 
 namespace matapprox {
 
-/// f at x and its gradient, both addresses of one MemorySpace; not finite where f overflows.
+/// Returns f at x and writes its gradient; both are addresses in one MemorySpace. The value is not
+/// finite where f overflows.
 using PlacedFunction = std::function<double(const double* x, double* gradient)>;
 
-/// Limited-memory BFGS [NW06, Alg. 7.5], wherever the numbers lie: only f, slopes and the products
-/// of the kept vectors with two new ones come to the host. The steps meet the strong Wolfe
-/// conditions. An exception of the function passes through and leaves nothing to go on with.
+/// Limited-memory BFGS [NW06, Alg. 7.5] in any memory space: only f, slopes and the products of the
+/// stored vectors with two new ones are copied to the host. The line search aims at the strong
+/// Wolfe conditions. An exception thrown by the function propagates, and the object cannot be used
+/// afterwards.
 ///
-/// Cost of a step beside its evaluations: 12 m flops a number. Memory: 2 m + 6 vectors.
+/// Cost of a step besides its evaluations: 12 m flops per number. Memory: 2 m + 6 vectors.
 class Lbfgs {
  public:
-  /// At a copy of `start`, where f is evaluated; m = `memory` >= 1 pairs are kept. The first step
-  /// that is tried changes the number that changes most by `first_change`, or, if that is 0, by the
-  /// gradient, but at most by 1: where the gradient is tiny, as beside a saddle, that goes nowhere.
+  /// Evaluates f at a copy of `start`. Up to m = `memory` >= 1 pairs are stored. The first trial
+  /// step follows the negative gradient and changes the largest component by `first_change`. If
+  /// that is 0, the trial step is the negative gradient itself, shortened to change no component by
+  /// more than 1; where the gradient is tiny, as near a saddle, this makes no progress.
   Lbfgs(PlacedFunction function,
         const ConstMultiVectorView& start,
         Index memory,
         double first_change = 0);
 
-  /// Goes down by one step. False where there is none: f or its gradient at the start is not
-  /// finite, the point is stationary, or what is left to gain is lost in rounding.
+  /// Takes one descent step. Returns false if there is none: f or its gradient at the start is not
+  /// finite, the point is stationary, or the remaining decrease is lost in rounding.
   bool step();
 
   ConstMultiVectorView point() const { return column(kPoint); }
@@ -33,14 +36,14 @@ class Lbfgs {
   Index evaluations() const { return evaluations_; }
 
  private:
-  /// The function on the line point + t direction.
+  /// f and its slope at point + t direction.
   struct LineSearchPoint {
     double t = 0;
     double f = 0;
     double slope = 0;
     bool is_finite() const;
   };
-  /// Columns of vectors_; those that are multiplied together lie side by side.
+  /// Columns of vectors_. Columns that are multiplied together are adjacent.
   enum Column : Index { kPoint, kTrial, kTrialGradient, kDirection, kGradient, kChange, kColumns };
 
   MultiVectorView column(Column c) { return vectors_.columns(c, 1); }
@@ -49,7 +52,7 @@ class Lbfgs {
   void find_direction();
   Vector two_loops() const;
   double first_step() const;
-  /// Tries point + t direction.
+  /// Evaluates f at point + t direction.
   LineSearchPoint at(double t);
   bool search(double t, LineSearchPoint& found);
   bool zoom(LineSearchPoint low, LineSearchPoint high, LineSearchPoint& found);
@@ -66,16 +69,17 @@ class Lbfgs {
   double first_change_;
   Index evaluations_ = 0;
   MultiVector vectors_;
-  MultiVector pairs_;     ///< s_0, y_0, s_1, y_1, ...: a ring of `memory` pairs
-  Index kept_ = 0;        ///< pairs
-  Index next_ = 0;        ///< where the next pair goes
-  Matrix with_changes_;   ///< column j: the kept vectors times y_j, of those not newer
-  Vector with_gradient_;  ///< the kept vectors times the gradient
+  MultiVector pairs_;     ///< s_0, y_0, s_1, y_1, ...: a ring buffer of `memory` pairs
+  Index kept_ = 0;        ///< number of stored pairs
+  Index next_ = 0;        ///< index of the next pair
+  Matrix with_changes_;   ///< column j: products of y_j with all stored y and with each s that is
+                          ///< not newer
+  Vector with_gradient_;  ///< products of the stored vectors with the gradient
   double scaling_ = 1;    ///< s^T y / y^T y of the last pair [NW06, Eq. 7.20]
   double f_ = 0;
-  LineSearchPoint start_;  ///< of the present search
+  LineSearchPoint start_;  ///< start of the current line search
   Index tried_ = 0;
-  double tried_at_ = 0;  ///< where the trial is
+  double tried_at_ = 0;  ///< t of the trial point
 };
 
 }  // namespace matapprox

@@ -49,7 +49,7 @@ constexpr Method make(std::string_view name,
 
 constexpr bool kHasCheckpoints = true;
 
-/// One line a method, in the order of the comparison table.
+/// One line per method, in the order of the comparison table.
 constexpr std::array kMethods{
     make<TruncatedSvdOptions, truncated_svd>(
         "truncated_svd", "best approximation of rank k: U S V^T", kHasCheckpoints),

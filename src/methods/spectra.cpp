@@ -21,21 +21,21 @@ namespace matapprox {
 namespace {
 
 constexpr Index kMaxSpectraRestarts = 300;
-/// Random starts that may bring nothing before a search is given up.
+/// Number of random starts without a new pair after which a search ends.
 constexpr int kMaxAttempts = 3;
-/// How well the largest value of what is left has to be known before it is told from a copy.
+/// Tolerance of a first, cheap estimate of the leading value after deflation, which decides whether
+/// it may be a copy.
 constexpr double kRoughTolerance = 1e-3;
-/// Values that differ by less are copies of one another, whichever of them was found.
+/// Relative difference below which values are copies of one another.
 constexpr double kSameValue = 1e-10;
-/// Values below this share of the leading one are looked for without it.
+/// Values below this fraction of the leading one are computed after it is deflated.
 constexpr double kRange = 1e-4;
-/// Relative to the leading value, less than this is rounding.
+/// Rounding level relative to the leading value.
 constexpr double kSpectraRounding = 1e-13;
-/// The same for a product with A, whatever has been taken out of it.
+/// Rounding level of a product with A, relative to the leading value and independent of deflation.
 constexpr double kProductRounding = 1e-14;
 
-/// A, times a factor and without the components along known vectors, in the form that Spectra asks
-/// for.
+/// A times a factor, with known vectors projected out, in the interface that Spectra requires.
 class DeflatedProduct {
  public:
   using Scalar = double;
@@ -45,13 +45,13 @@ class DeflatedProduct {
 
   Index rows() const { return A_.order; }
   Index cols() const { return A_.order; }
-  /// Dimension of what is left.
+  /// Dimension of the complement of the known vectors.
   Index free() const { return A_.order - known_.cols(); }
   Index products() const { return products_; }
   bool is_mirrored() const { return A_.mirror > 0; }
   void scale(double factor) { factor_ = factor; }
 
-  /// Takes the span of the columns out, and their mirror images.
+  /// Projects out the span of the columns and of their mirror images.
   void deflate(const Matrix& vectors) {
     if (A_.mirror == 0) {
       known_ = vectors;
@@ -70,7 +70,8 @@ class DeflatedProduct {
     Vector x = Eigen::Map<const Vector>(x_in, A_.order);
     project(x);
     Vector y(A_.order);
-    // Products with a small A would lose digits below the normal numbers.
+    // A large factor is applied first: products with a small A would lose digits in the subnormal
+    // range.
     if (factor_ > 1) x *= factor_;
     A_.multiply(x, y);
     if (factor_ < 1) y *= factor_;
@@ -110,7 +111,7 @@ class LanczosSearch {
       : op_(A, method, control), end_(end), seed_(seed) {}
 
   SpectraEigenpairs run(Index count, double tolerance) {
-    // A Lanczos space would hold nearly all there is.
+    // The whole matrix is decomposed where a Lanczos space would span nearly everything.
     SpectraEigenpairs found =
         2 * count + 20 >= op_.rows() ? of_the_whole(count) : search(count, tolerance);
     found.products = op_.products();
@@ -124,7 +125,7 @@ class LanczosSearch {
     return end_ == SpectrumEnd::kLargest ? value : std::abs(value);
   }
 
-  /// The pairs in the order of the wanted end, the first `count` of them.
+  /// Returns the first `count` pairs in the order of the wanted end.
   SpectraEigenpairs sorted(const Vector& values, const Matrix& vectors, Index count) const {
     std::vector<Index> order(static_cast<std::size_t>(values.size()));
     std::iota(order.begin(), order.end(), Index{0});
@@ -164,9 +165,9 @@ class LanczosSearch {
     found = sorted(values, vectors, count);
   }
 
-  /// Up to `count` pairs of what is left, those of about the size of the leading one: a residual
-  /// that is small beside a value far below it would be lost in the rounding of the leading one.
-  /// The others come when these are taken out and what is left is scaled anew.
+  /// Computes up to `count` leading pairs of the deflated matrix, those with values of about the
+  /// size of the leading one. A residual that is small relative to a far smaller value would be
+  /// lost in the rounding of the leading one; such pairs follow after deflation and rescaling.
   SpectraEigenpairs leading_pairs(Index count, double tolerance) {
     SpectraEigenpairs pairs = solve(count, tolerance);
     while (pairs.values.size() == 0 && count > 1) {
@@ -179,13 +180,13 @@ class LanczosSearch {
     return alike == pairs.values.size() ? pairs : solve(alike, tolerance);
   }
 
-  /// As many pairs of what is left as converge. Spectra takes fixed numbers for zero and for
-  /// converged, so it is given a matrix of a norm near 1. Where Spectra loses the leading pair,
-  /// those of the Krylov space of its start.
+  /// Computes the leading pairs of the deflated matrix that converge. Spectra uses absolute
+  /// thresholds for zero and for convergence, so the matrix is scaled to a norm near 1. If Spectra
+  /// loses the leading pair, the pairs of the Krylov space of its start are returned.
   SpectraEigenpairs solve(Index count, double tolerance) {
     Matrix start = random_columns(1);
     const double norm = power_of_two_near_the_norm(start);
-    // Without pairs that were found, the rest of A is zero or rounding.
+    // After deflation, A is zero or rounding.
     if (norm <= kProductRounding * leading_) {
       return {Vector::Zero(count), kernels::thin_qr(random_columns(count))};
     }
@@ -196,9 +197,9 @@ class LanczosSearch {
     SpectraEigenpairs pairs =
         true_pairs(vectors_by_spectra(start, count, space, tolerance), tolerance, floor);
     if (lacks_leading_pair(pairs, start, tolerance)) {
-      // A Krylov space that does not end may hold other pairs than the leading ones: among the
-      // close eigenvalues of a shifted inverse nothing would tell. Singular values are told by the
-      // start.
+      // A Krylov space that is not invariant may hold other pairs than the leading ones, and among
+      // the close eigenvalues of a shifted inverse nothing would show it. For singular values, the
+      // start shows it.
       const Matrix basis = krylov_basis(start, space);
       if (!op_.is_mirrored() && basis.cols() == space && space < op_.free()) return none();
       const SpectraEigenpairs all = true_pairs(basis, tolerance, floor);
@@ -210,7 +211,7 @@ class LanczosSearch {
     return pairs;
   }
 
-  /// No columns where the QR iterations of Spectra's tridiagonal matrix fail.
+  /// Returns no columns if the QR iterations on Spectra's tridiagonal matrix fail.
   Matrix vectors_by_spectra(const Matrix& start, Index count, Index space, double tolerance) {
     Spectra::SymEigsSolver<DeflatedProduct> solver(op_, count, space);
     solver.init(start.data());
@@ -219,15 +220,15 @@ class LanczosSearch {
     try {
       solver.compute(rule, kMaxSpectraRestarts, tolerance, rule);
     } catch (const Error&) {
-      throw;  // ours, from the product
+      throw;  // thrown by the product, not by Spectra
     } catch (const std::runtime_error&) {
       return Matrix::Zero(op_.rows(), 0);
     }
     return solver.eigenvectors();
   }
 
-  /// Whether the leading of these pairs is below what the start shows: |A s| / |s| is at most the
-  /// largest absolute value, and s^T A s / s^T s at most the largest value.
+  /// True if the leading one of these pairs is below a bound that the start s gives: |A s| / |s| is
+  /// at most the largest absolute value, and s^T A s / s^T s at most the largest value.
   bool lacks_leading_pair(const SpectraEigenpairs& pairs,
                           const Matrix& start,
                           double tolerance) const {
@@ -239,9 +240,10 @@ class LanczosSearch {
     return found < least - (kSpectraRounding + 20 * tolerance) * std::max(image.norm(), found);
   }
 
-  /// Orthonormal columns that span start, A start, A^2 start, ..., at most `space`: fewer where
-  /// they end, as they do for an A of low rank or with few different values. Spectra goes on with
-  /// columns that are not orthonormal, and may lose what it had.
+  /// Returns orthonormal columns that span start, A start, A^2 start, ..., at most `space` of them.
+  /// There are fewer if that space is invariant, as for an A of low rank or with few distinct
+  /// values. Spectra would continue with columns that are not orthonormal and might lose the pairs
+  /// it had.
   Matrix krylov_basis(const Matrix& start, Index space) {
     Matrix Q(op_.rows(), space);
     Vector next = start.col(0);
@@ -260,7 +262,7 @@ class LanczosSearch {
     return Q.leftCols(size);
   }
 
-  /// Random columns of what is left.
+  /// Returns random columns orthogonal to the known vectors.
   Matrix random_columns(Index count) {
     Matrix columns(op_.rows(), count);
     fill_normal(seed_, RandomStream::kSketch, columns, 0, starts_);
@@ -269,7 +271,7 @@ class LanczosSearch {
     return columns;
   }
 
-  /// A power of two, so that scaling changes no bits; 0 for the zero matrix.
+  /// Returns a power of two, so that scaling is exact; 0 for the zero matrix.
   double power_of_two_near_the_norm(const Matrix& start) {
     op_.scale(1);
     const double ratio = op_.times(start).stableNorm() / start.norm();
@@ -277,9 +279,10 @@ class LanczosSearch {
     return ratio > 0 ? std::exp2(std::floor(std::log2(std::max(ratio, kLeast)))) : 0.0;
   }
 
-  /// Where a Lanczos space ends early, as it does if A has few different values, Spectra goes on
-  /// with one that is not orthonormal, and its values may be wrong. So only its vectors are used:
-  /// the eigenpairs on their span whose residuals, computed here, are small.
+  /// Returns the eigenpairs on the span of the vectors whose residuals, computed here, are small.
+  /// Spectra's own values are not used: where a Lanczos space becomes invariant early, as for few
+  /// distinct values, Spectra continues with a basis that is not orthonormal and its values may be
+  /// wrong.
   SpectraEigenpairs true_pairs(Matrix vectors, double tolerance, double floor) {
     if (vectors.cols() == 0) return none();
     for (Index c = 0; c < vectors.cols(); ++c) op_.project(vectors.col(c));
@@ -300,8 +303,8 @@ class LanczosSearch {
     return sorted(eigen.values(kept), X(Eigen::all, kept), X.cols());
   }
 
-  /// The leading pair of what is left takes the place of the last one found as long as it belongs
-  /// before it.
+  /// Replaces the last pair found by the leading pair of the deflated matrix as long as that one
+  /// ranks before it.
   void add_copies(double tolerance, SpectraEigenpairs& found) {
     const Index count = found.values.size();
     found.all_copies = false;
@@ -326,7 +329,7 @@ class LanczosSearch {
     }
   }
 
-  /// Nothing if no pair converges.
+  /// Returns the leading pair of the deflated matrix; nothing if no pair converges.
   std::optional<SpectraEigenpairs> leading_of_the_rest(double tolerance) {
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
       SpectraEigenpairs rest = solve(1, tolerance);

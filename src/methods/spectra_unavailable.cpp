@@ -1,7 +1,7 @@
 #include "matapprox/core/error.hpp"
 #include "methods/spectra.hpp"
 
-// Built in place of spectra.cpp where Spectra is left out.
+// Compiled instead of spectra.cpp in a build without Spectra.
 namespace matapprox {
 
 SpectraEigenpairs spectra_eigenpairs(const SymmetricProduct& /*A*/,

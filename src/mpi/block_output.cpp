@@ -47,8 +47,8 @@ bool reads(const OpenFile& file, std::uint64_t offset, std::uint64_t expected) {
          found == expected;
 }
 
-/// Whether all have opened the leader's file, and not one of that name on a disk of their own: the
-/// leader writes a number that nobody can guess where the block will begin.
+/// Returns true if all processes have opened the leader's file, and not a local file of the same
+/// name: they read a random number that the leader writes where the block will begin.
 bool all_see_the_same(const Process& process, const OpenFile& file, const FilePlace& place) {
   std::uint64_t mark = 0;
   process.agree([&] {
@@ -66,31 +66,31 @@ bool all_see_the_same(const Process& process, const OpenFile& file, const FilePl
   return all == 1;
 }
 
-/// Numbers of all processes that follow each other in the file, those of each process together.
+/// A part of the file with numbers of all processes; those of each process are contiguous.
 struct Run {
   Index first_column;
-  Index columns;       ///< row by row
-  Index rows_of_one;   ///< for each of those that the layout deals
-  Index first_of_own;  ///< among the process's rows
+  Index columns;       ///< stored row by row
+  Index rows_of_one;   ///< rows of the block for each row of the layout
+  Index first_of_own;  ///< first row among the process's own rows
 };
 
-/// In the order of the file.
+/// Returns the runs in the order of the file.
 std::vector<Run> runs_of(const Layout& layout, int rank, Index columns, FilePlace::Order order) {
   const bool by_rows = order == FilePlace::Order::kRows;
-  const Index dealt = layout.begins()[static_cast<std::size_t>(rank) + 1] -
-                      layout.begins()[static_cast<std::size_t>(rank)];
+  const Index rows_of_rank = layout.begins()[static_cast<std::size_t>(rank) + 1] -
+                             layout.begins()[static_cast<std::size_t>(rank)];
   std::vector<Run> runs;
   for (Index c = 0; c < columns; c += by_rows ? columns : 1) {
     Index first_of_own = 0;
     for (const Index width : layout.widths()) {
       runs.push_back({c, by_rows ? columns : 1, width, first_of_own});
-      first_of_own += width * dealt;
+      first_of_own += width * rows_of_rank;
     }
   }
   return runs;
 }
 
-/// Writes `rows` rows from there on and returns their checksum.
+/// Writes `rows` rows of `own` at `offset` and returns their checksum.
 uLong write_run(const OpenFile& file,
                 const FilePlace& place,
                 std::uint64_t offset,

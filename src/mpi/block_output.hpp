@@ -9,10 +9,10 @@
 
 namespace matapprox::mpi {
 
-/// Each process writes its rows of a block into one file, see MemorySpace::write_to_file, and waits
-/// for the disk. All processes call it together; `place` is the same on all. The leader gets the
-/// checksum of the whole; nothing, on all, unless all processes see the leader's file under its
-/// name. Throws AgreedFailure. Memory: 2 MB a process.
+/// Writes a distributed block into one file: each process writes its rows and waits for the disk;
+/// see MemorySpace::write_to_file. All processes call it together; `place` is the same on all.
+/// Returns the checksum of the whole block on the leader. Returns nothing, on all, unless all see
+/// the leader's file under its name. Throws AgreedFailure. Memory: 2 MB per process.
 std::optional<std::uint32_t> write_block(const Process& process,
                                          const Layout& layout,
                                          const ConstMultiVectorView& own,

@@ -7,7 +7,7 @@ namespace matapprox::mpi {
 namespace {
 
 constexpr int kTag = 8;
-/// Messages of MPI count in int.
+/// MPI counts the elements of a message in int.
 constexpr Index kMaxBytes = Index{1} << 30;
 
 void send(const Process& process, int to, const MessageBytes& message) {
@@ -17,7 +17,7 @@ void send(const Process& process, int to, const MessageBytes& message) {
   }
 }
 
-/// As many bytes as there is room for.
+/// Receives message.size() bytes.
 void receive(const Process& process, int from, MessageBytes& message) {
   for (Index at = 0; at < std::ssize(message); at += kMaxBytes) {
     const auto count = static_cast<int>(std::min(kMaxBytes, std::ssize(message) - at));

@@ -13,7 +13,8 @@
 namespace matapprox::mpi {
 namespace {
 
-/// Its entries, if all of them are numbers and its rows and columns those of the target; else null.
+/// Returns the entries of a sparse target if all of them are finite and its rows and columns are in
+/// the order of the target; else null.
 const SparseMatrix* entries_of(const ChordTarget& target) {
   const auto* sparse = dynamic_cast<const SparseOperator*>(&target.matrix.underlying());
   if (sparse == nullptr || target.ordered) return nullptr;
@@ -88,7 +89,7 @@ class SpreadChordObjective final : public DeviceChordObjective {
  private:
   std::shared_ptr<Leader> leader_;
   Index order_;
-  Index values_ = 0;  ///< how many there are
+  Index values_ = 0;  ///< number of values
   Index fit_;
   std::shared_ptr<const RanksSpace> ranks_;
   std::shared_ptr<const MemorySpace> space_;
@@ -110,7 +111,7 @@ std::unique_ptr<DeviceChordObjective> chord_objective_if_worth_it(std::shared_pt
                                                                   const ChordPattern& pattern,
                                                                   Index max_columns,
                                                                   const ChordTarget& target) {
-  // An exact fit of fewer rows has a copy of the matrix, and its gradients in floats.
+  // A smaller exact fit keeps a copy of the matrix, and its gradients in floats, which is faster.
   constexpr Index kLargestExactOrder = 4096;
   const bool sampled = max_columns < pattern.order;
   if (leader->processes() == 1 || (!sampled && pattern.order <= kLargestExactOrder)) return nullptr;

@@ -7,17 +7,18 @@
 
 namespace matapprox::mpi {
 
-/// The objective of a Chord fit over all processes: kernels::chord_objective to the bit, with the
-/// values, the gradient and all panels by rows. Columns of a sparse matrix in its own order are
-/// made where its rows lie; of others the leader asks `target.columns`, a panel at a time, from the
-/// caller's thread, and deals it. Throws NotAvailable where a process has no memory.
+/// Creates the objective of a Chord fit that is distributed over all processes: bit-identical to
+/// kernels::chord_objective, with the values, the gradient and all panels distributed by rows. The
+/// columns of a sparse matrix in its own order are formed by the processes that have its rows. For
+/// other matrices, the leader calls `target.columns` for one panel at a time, in the caller's
+/// thread, and scatters the panel. Throws NotAvailable if a process runs out of memory.
 std::unique_ptr<DeviceChordObjective> make_spread_chord_objective(std::shared_ptr<Leader> leader,
                                                                   const ChordPattern& pattern,
                                                                   Index max_columns,
                                                                   const ChordTarget& target);
 
-/// The same for a fit to a matrix that lies on all processes; null where one process does it
-/// sooner, or is the only one.
+/// The same for a fit to a matrix that is distributed over all processes. Returns null if a single
+/// process is faster or if there is only one.
 std::unique_ptr<DeviceChordObjective> chord_objective_if_worth_it(std::shared_ptr<Leader> leader,
                                                                   const ChordPattern& pattern,
                                                                   Index max_columns,

@@ -14,7 +14,8 @@ namespace {
 constexpr int kChunkRows = 6;
 constexpr Index kUnit = kernels::simd::kPanelUnit<double>;
 
-/// The chunks of rows that begin before this row: each is the process's that has its first row.
+/// Returns the number of chunks that begin before this row; each belongs to its first row's
+/// process.
 Index chunks_before(Index row) { return kernels::row_chunks(row); }
 
 Index end_of_chunk(Index chunk, Index order) {
@@ -32,7 +33,7 @@ ChordFitRows::ChordFitRows(const Process& process,
       form_(options.symmetrized ? Form::kSymmetrized : Form::kProduct),
       simd_(kernels::simd::chord_functions<double>()) {
   const Index order = rows.rows();
-  // A few cache lines more, as in the objective of one process.
+  // A few extra cache lines, as in the objective of one process.
   panel_numbers_ = order * kernels::objective_width<double>(order, options.max_columns) + 9 * kUnit;
   const Index panels = chain_.factors() + (options.symmetrized ? 2 : 1);
   panels_ = ReservedNumbers(panels * panel_numbers_, ReservedNumbers::Use::kSparsely);
@@ -70,7 +71,7 @@ double ChordFitRows::evaluate_panel(const Process& process,
   return f;
 }
 
-/// Space for the gradients, and the values of the transposes.
+/// Allocates the gradients and computes the values of the transposed factors.
 void ChordFitRows::prepare(const Process& process, const Panel& first, double* gradient) {
   const Index numbers = own_numbers();
   const bool symmetrized = form_ == Form::kSymmetrized;
@@ -82,7 +83,7 @@ void ChordFitRows::prepare(const Process& process, const Panel& first, double* g
     sums_.assign(static_cast<std::size_t>(slots_ > 1 ? slots_ * numbers : 0), 0.0);
     if (!transposes || !transposed_values_.empty()) return;
     buffers_ = chain_.buffers();
-    transposed_values_.resize(static_cast<std::size_t>(numbers));  // last: then all is there
+    transposed_values_.resize(static_cast<std::size_t>(numbers));  // last: marks all as allocated
   });
   if (gradient != nullptr && slots_ == 1) std::fill_n(gradient, numbers, 0.0);
   if (!transposes) return;
@@ -97,7 +98,7 @@ SpreadChain::Factor ChordFitRows::factor(Index m, bool transposed) const {
   return chain_.factor(m, transposed, values + chain_.first_value(m));
 }
 
-/// Y = W_m X or W_m^T X
+/// Computes Y = W_m X or W_m^T X.
 void ChordFitRows::multiply(
     const Process& process, Index m, bool transposed, double* x, double* y) {
   chain_.bring(process, m, transposed, width_, x);
@@ -110,7 +111,7 @@ void ChordFitRows::clear(double* Y) const {
       [&](Index first, Index last) { std::fill(Y + first * width_, Y + last * width_, 0.0); });
 }
 
-/// Y = W_M E for the unit columns E: a few of its stored entries.
+/// Computes Y = W_M E for the unit columns E: a few stored entries of W_M.
 void ChordFitRows::last_factor_columns(double* Y) {
   clear(Y);
   const SpreadChain::Factor W = factor(chain_.factors() - 1, false);
@@ -123,7 +124,7 @@ void ChordFitRows::last_factor_columns(double* Y) {
   }
 }
 
-/// Y = W_1^T E: rows of W_1, as columns.
+/// Computes Y = W_1^T E: rows of W_1, as columns.
 void ChordFitRows::first_factor_rows(double* Y) {
   clear(Y);
   const SpreadChain::Factor W = factor(0, false);
@@ -137,7 +138,7 @@ void ChordFitRows::first_factor_rows(double* Y) {
   }
 }
 
-/// W_M^T ... W_1^T E, in one of the two panels that the products before do not need.
+/// Computes W_M^T ... W_1^T E in one of the two panels that the forward products do not need.
 const double* ChordFitRows::transposed_columns(const Process& process) {
   const Index factors = chain_.factors();
   const auto at = [&](Index m) { return panel(factors + m % 2); };
@@ -146,7 +147,7 @@ const double* ChordFitRows::transposed_columns(const Process& process) {
   return at(factors - 1);
 }
 
-/// t = (t + u) / 2
+/// Computes t = (t + u) / 2.
 void ChordFitRows::average(double* t, const double* u) const {
   chain_.over_rows([&](Index first, Index last) {
     for (Index i = first * width_; i < last * width_; ++i) t[i] = (t[i] + u[i]) / 2;
@@ -167,15 +168,16 @@ void ChordFitRows::target_columns(const Process& process, const double* all, dou
   double* own = X + chain_.first() * width_;
   scatter_rows(process, rows_, count, all, own);
   if (count == width_) return;
-  // From rows of `count` numbers to rows of width_, zeros behind; from the last row on, in place.
+  // Spreads rows of `count` numbers to rows of width_ numbers, padded with zeros; in place, from
+  // the last row to the first.
   for (Index i = chain_.last() - chain_.first(); i-- > 0;) {
     std::copy_backward(own + i * count, own + (i + 1) * count, own + i * width_ + count);
     std::fill(own + i * width_ + count, own + (i + 1) * width_, 0.0);
   }
 }
 
-/// t -= x; the sum of squares of the result, on the leader: chunk sums are added in order, as on
-/// one process.
+/// Computes t -= x and returns the sum of squares of the result on the leader. The sums of the
+/// chunks are added in order, as on one process.
 double ChordFitRows::subtract_and_square(const Process& process, double* t, double* x) {
   const Index begin = chain_.first();
   const Index end = chain_.last();
@@ -194,7 +196,7 @@ double ChordFitRows::subtract_and_square(const Process& process, double* t, doub
     if (chunk >= first_chunk) sums[static_cast<std::size_t>(chunk - first_chunk)] = sum;
   });
   exchange_chunks(process, t);
-  // The last chunk may have ended on other processes: all of it, with nothing left to subtract.
+  // The last chunk may end on other processes: sums all its rows, with x already subtracted.
   if (!sums.empty() && end % kernels::kRowChunk != 0) {
     const Index chunk = chunks_before(end) - 1;
     const Index first = chunk * kernels::kRowChunk;
@@ -205,7 +207,8 @@ double ChordFitRows::subtract_and_square(const Process& process, double* t, doub
   return sum_of_chunks(process, sums);
 }
 
-/// Rows of a chunk that begins on another process go there, and those of the last one come.
+/// Sends the rows of a chunk that begins on another process to that process, and receives the
+/// missing rows of the last own chunk.
 void ChordFitRows::exchange_chunks(const Process& process, double* t) const {
   const NumberType row = NumberType::row(width_);
   std::vector<MPI_Request> requests;
@@ -262,13 +265,13 @@ double ChordFitRows::sum_of_chunks(const Process& process, const std::vector<dou
   return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
-/// Adds the derivative of f; panel 0 is the residual, panel m turns from T_m into G_m.
+/// Adds the gradient of f. Panel 0 is the residual; panel m is T_m and is overwritten with G_m.
 void ChordFitRows::add_gradient(const Process& process, double* sum) {
   const Index factors = chain_.factors();
   for (Index m = 0; m + 1 < factors; ++m) {
     const SpreadChain::Factor W = factor(m, false);
     double* whole = sum + chain_.first_value(m) - chain_.first() * W.links;
-    // The rows of T_m+1 that lie elsewhere have stayed since the product with W_m.
+    // The rows of T_m+1 from other processes are still there from the product with W_m.
     chain_.over_rows([&](Index first, Index last) {
       simd_.add_gradient(W, first, last, width_, panel(m), panel(m + 1), whole);
     });
@@ -287,7 +290,7 @@ void ChordFitRows::add_gradient(const Process& process, double* sum) {
   }
 }
 
-/// The gradient is the sum of the slots, in order.
+/// Sums the slots in order: the gradient.
 void ChordFitRows::sum_slots(double* gradient) const {
   constexpr Index kChunk = 1024;
   const Index numbers = own_numbers();

@@ -10,39 +10,39 @@
 
 namespace matapprox::mpi {
 
-/// What one process does for the objective of a Chord fit, with the rows of the factors that it
-/// has: f and its gradient have the bits of kernels::chord_objective on the whole chain.
+/// One process's part of the objective of a Chord fit, for its rows of the factors. The objective f
+/// and its gradient are bit-identical to kernels::chord_objective on the whole chain.
 ///
-/// Memory: M + 1 panels (one more where symmetrized) for whose N rows addresses are reserved; those
-/// of this process and the ones that it is linked to take memory. Beside them a transposed copy of
-/// the process's values, the entries of its rows of the target, and its part of up to eight
-/// gradients where all of them together are small. All processes call its functions together.
+/// Memory: M + 1 panels (one more if symmetrized). Addresses are reserved for all N rows of a
+/// panel; only the rows of this process and those that it is linked to take memory. In addition: a
+/// transposed copy of the process's values, the entries of its rows of the target, and its part of
+/// up to eight gradients if all of them together are small. All processes call it together.
 class ChordFitRows {
  public:
   struct Options {
     bool symmetrized = false;
-    Index max_columns = 1;  ///< of an evaluation
+    Index max_columns = 1;  ///< columns in one evaluation, at most
   };
-  /// `rows` deals those of each factor.
+  /// `rows`: layout of the rows of each factor.
   ChordFitRows(const Process& process,
                const Layout& rows,
                ChordPattern pattern,
                const Options& options);
 
-  /// The target's columns are from here on those of `own_rows` / unit: this process's rows, with
-  /// all columns.
+  /// From now on, the target's columns are those of `own_rows` / unit, where `own_rows` has this
+  /// process's rows with all columns.
   void set_target(const SparseMatrix& own_rows, double unit);
 
-  /// One panel of an evaluation, of which panel 0 comes first and the last one last.
+  /// One panel of an evaluation. Panels are evaluated in order, from 0 to panels - 1.
   struct Panel {
     Index panel = 0;
     Index panels = 1;
     std::span<const Index> columns;
-    const double* target = nullptr;  ///< the leader's, row-major, all rows, unless set_target
+    const double* target = nullptr;  ///< leader: row-major, all rows; unused after set_target
   };
-  /// The panel's part of f, on the leader; after the last panel, unless null, `gradient` is that of
-  /// all. Values and gradient are of this process's rows. Throws AgreedFailure where a process has
-  /// no memory.
+  /// Returns the panel's part of f on the leader. After the last panel, `gradient`, unless null, is
+  /// the gradient over all panels. Values and gradient are those of this process's rows. Throws
+  /// AgreedFailure if a process runs out of memory.
   double evaluate_panel(const Process& process,
                         const Panel& panel,
                         const double* values,
@@ -80,15 +80,15 @@ class ChordFitRows {
   const kernels::simd::ChordFunctions<double>& simd_;
   Index panel_numbers_;
   ReservedNumbers panels_;
-  std::vector<Entry> entries_;  ///< by column
+  std::vector<Entry> entries_;  ///< sorted by column
   bool has_entries_ = false;
 
-  // Of the present evaluation.
+  // State of the current evaluation.
   const double* values_ = nullptr;
   std::vector<double> transposed_values_;
   SpreadChain::Buffers buffers_;
   Index slots_ = 1;
-  std::vector<double> sums_;  ///< gradients, one after the other; none where there is one
+  std::vector<double> sums_;  ///< gradients, one after the other; empty if there is only one slot
   std::span<const Index> columns_;
   Index width_ = 0;
 };

@@ -11,7 +11,7 @@ namespace matapprox::mpi {
 /// A product with the chain or its transpose, a few columns at a time.
 class ChordRows::Product {
  public:
-  /// Throws AgreedFailure where a process has no memory.
+  /// Throws AgreedFailure if a process runs out of memory.
   Product(const Process& process, const ChordRows& matrix, bool transposed, Index columns)
       : process_(process),
         chain_(matrix.chain_),
@@ -31,7 +31,7 @@ class ChordRows::Product {
     });
   }
 
-  /// Y = P X or P^T X.
+  /// Computes Y = P X or P^T X.
   void apply(const ConstMultiVectorView& X, const MultiVectorView& Y) {
     const Index step = as_vectors_ ? 1 : kernels::kProductWidth<double>;
     for (Index c = 0; c < X.cols; c += step) {
@@ -50,7 +50,8 @@ class ChordRows::Product {
                              kernels::simd::kPanelUnit<double>);
   }
 
-  /// Vectors are held twice, as in the product of one process: there the links are shifts.
+  /// Vectors are stored twice, one copy after the other, as in the product of one process: the
+  /// links are then shifts.
   void apply_to_vector(const double* x, double* y) {
     const Index n = chain_.pattern().order;
     const auto copy = [&](double* vector) {
@@ -117,7 +118,7 @@ class ChordRows::Product {
   const kernels::simd::ChordFunctions<double>& simd_;
   ReservedNumbers from_;
   ReservedNumbers to_;
-  std::vector<double> turned_;  ///< of a factor, the values of its transpose
+  std::vector<double> turned_;  ///< values of the transpose of one factor
   SpreadChain::Buffers buffers_;
 };
 

@@ -7,16 +7,16 @@
 
 namespace matapprox::mpi {
 
-/// A chain of Chord factors P = W_1 ... W_M, or (P + P^T) / 2, by rows of each factor. Products
-/// have the bits of kernels::chord_apply on the whole chain. [KYCY22, Sec. 3]
+/// A chain of Chord factors P = W_1 ... W_M, or (P + P^T) / 2, distributed by rows of each factor.
+/// Products are bit-identical to kernels::chord_apply on the whole chain. [KYCY22, Sec. 3]
 ///
-/// Memory beside its values, while it multiplies: two panels, for whose N rows addresses are
-/// reserved; those of this process and the ones that it is linked to take memory. The transposed
-/// product asks for the values of each factor's columns, which takes the memory of one factor's
-/// rows more.
+/// Memory in addition to the values, during a product: two panels. Addresses are reserved for all N
+/// rows of a panel; only the rows of this process and those that it is linked to take memory. The
+/// transposed product fetches the values of each factor's columns, which takes one more factor's
+/// rows.
 class ChordRows final : public SpreadMatrix {
  public:
-  /// `values`: of this process's rows, as SpreadChain says; they must outlive it.
+  /// `values`: those of this process's rows, as in SpreadChain; they must outlive the object.
   ChordRows(SpreadChain chain, const double* values, bool transposed, bool symmetrized)
       : chain_(std::move(chain)),
         values_(values),

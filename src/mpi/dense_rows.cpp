@@ -22,7 +22,7 @@ ConstBlock LocalRows::columns(Index first, Index count) const {
   return Stored(data_ + first * stride_, rows_, count, Eigen::OuterStride<>(stride_));
 }
 
-// Y is written to: a Ref by value, as in every function that fills a block.
+// Y is an output: a Ref passed by value, as in every function that fills a block.
 // NOLINTBEGIN(performance-unnecessary-value-param)
 
 void LocalRows::add_product(Index first, const ConstBlock& X, Block Y) const {

@@ -5,12 +5,12 @@
 
 namespace matapprox::mpi {
 
-/// Rows of a dense matrix, m x n, that one process has in memory.
+/// Rows of a dense m x n matrix in the memory of one process.
 class LocalRows {
  public:
-  /// Its own numbers, column after column, or with `by_rows` (`values` is n x m) row after row.
+  /// Owns `values`, stored column by column, or row by row if `by_rows` (`values` is n x m).
   LocalRows(Matrix values, bool by_rows);
-  /// Those of somebody else, who outlives it: columns, `stride` numbers from one to the next.
+  /// Refers to `values`, which must outlive the object: columns, `stride` numbers apart.
   LocalRows(const double* values, Index rows, Index stride)
       : data_(values), rows_(rows), stride_(stride), by_rows_(false) {}
   ~LocalRows() = default;
@@ -20,14 +20,14 @@ class LocalRows {
   LocalRows& operator=(const LocalRows&) = delete;
 
   Index rows() const { return rows_; }
-  /// Y += A(:, J) X for the columns J from `first` on, as many as X has rows; Y = A(:, J) X for
-  /// first = 0.
+  /// Computes Y += A(:, J) X for the columns J from `first` on, as many as X has rows; it
+  /// overwrites Y if `first` is 0.
   void add_product(Index first, const ConstBlock& X, Block Y) const;
-  /// Y = A(:, J)^T X for as many columns as Y has rows.
+  /// Computes Y = A(:, J)^T X for as many columns as Y has rows.
   void transpose_product(Index first, const ConstBlock& X, Block Y) const;
 
  private:
-  /// A(:, J), transposed if by_rows_.
+  /// Returns A(:, J), transposed if by_rows_.
   ConstBlock columns(Index first, Index count) const;
 
   Matrix owned_;
@@ -37,10 +37,10 @@ class LocalRows {
   bool by_rows_;
 };
 
-/// A dense matrix by rows. For a product, rows of X come by in panels of about a megabyte; the
-/// transposed product is a sum over the processes, in a fixed order and in such panels. With one
-/// process both are one product, without a copy. A product with k columns takes 2 m n k flops on
-/// all processes, and each gets n k numbers.
+/// A dense matrix distributed by rows. A product receives the rows of X in panels of about a
+/// megabyte; the transposed product is a sum over the processes, in a fixed order and in such
+/// panels. With one process, both are one product without a copy. A product with k columns takes
+/// 2 m n k flops over all processes, and each process receives n k numbers.
 class DenseRows final : public SpreadMatrix {
  public:
   DenseRows(const Layout& columns, LocalRows own) : columns_(columns), own_(std::move(own)) {}
@@ -60,7 +60,7 @@ class DenseRows final : public SpreadMatrix {
   LocalRows own_;
 };
 
-/// Z^T Z for a dense Z by rows: the covariance of its samples.
+/// Z^T Z for a dense Z that is distributed by rows: the covariance of its samples.
 class CovarianceRows final : public SpreadMatrix {
  public:
   /// `own`: this process's samples.
@@ -75,10 +75,10 @@ class CovarianceRows final : public SpreadMatrix {
   DenseRows samples_;
 };
 
-/// The leader's matrix, m x n, to the processes: each gets the rows that `rows` deals to it, in
-/// messages of about 128 MB. `values`: on the leader, its columns, one after the other, which have
-/// to outlive the result, as the leader's own rows are used where they are; anything elsewhere.
-/// Throws AgreedFailure where a process has no memory.
+/// Distributes the leader's m x n matrix: each process receives its rows in the layout `rows`, in
+/// messages of about 128 MB. `values`: on the leader, the columns, one after the other; ignored on
+/// other processes. They must outlive the result, since the leader's own rows are not copied.
+/// Throws AgreedFailure if a process runs out of memory.
 LocalRows deal_dense(const Process& process,
                      const Layout& rows,
                      Index columns,

@@ -10,8 +10,8 @@
 namespace matapprox::mpi {
 namespace {
 
-/// Calls visit(I, first) for panels of this process's rows: their indices, and how many of its rows
-/// are before them. All processes go from panel to panel together, where any may fail.
+/// Calls visit(I, first) for panels of this process's rows: their row indices, and the number of
+/// its rows before them. All processes advance together, since any may fail.
 template <class Visit>
 void for_each_panel(const Process& process, const RowsOfFile& file, const Visit& visit) {
   const auto first_panel = [&](int p) { return file.rows.first(p) / file.panel_rows; };
@@ -41,7 +41,7 @@ void FileRows::multiply(const Process& process,
                         const ConstMultiVectorView& X,
                         const MultiVectorView& Y) const {
   using kernels::Trans;
-  Matrix whole;  // X, or this process's part of A^T X
+  Matrix whole;  // all of X, or this process's part of A^T X
   process.agree([&] { whole.setZero(file_.columns.rows(), X.cols); });
   if (!transposed) {
     gather_rows(process, file_.columns, X, 0, whole);

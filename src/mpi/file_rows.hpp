@@ -10,9 +10,9 @@
 
 namespace matapprox::mpi {
 
-/// A dense matrix, m x n, in a file that every process has opened for itself, as an operator of all
-/// rows, of which it reads its own in panels. A panel ends where the number of rows before its end
-/// is a multiple of `panel_rows`, whoever reads it.
+/// A dense m x n matrix in a file that every process has opened for itself, as an operator with all
+/// rows. Each process reads its own rows in panels. Panels end at row numbers that are multiples of
+/// `panel_rows`, regardless of which process reads them.
 struct RowsOfFile {
   std::shared_ptr<const LinearOperator> matrix;
   Layout rows;
@@ -20,13 +20,13 @@ struct RowsOfFile {
   Index panel_rows = 1;
 };
 
-/// Such a matrix that stays in its file: each product reads it once. Memory for k columns: a panel,
-/// what rows_at() takes for it, and all n k numbers of X, or of what the process adds to A^T X.
+/// A matrix that stays in its file: each product reads it once. Memory for k columns: a panel, the
+/// buffers of rows_at() for it, and all n k numbers of X, or of the process's part of A^T X.
 class FileRows final : public SpreadMatrix {
  public:
   explicit FileRows(RowsOfFile file) : file_(std::move(file)) {}
 
-  /// Throws AgreedFailure where a process cannot read its rows or has no memory.
+  /// Throws AgreedFailure if a process cannot read its rows or runs out of memory.
   void multiply(const Process& process,
                 bool transposed,
                 const ConstMultiVectorView& X,
@@ -36,11 +36,11 @@ class FileRows final : public SpreadMatrix {
   RowsOfFile file_;
 };
 
-/// This process's rows, read into memory. Throws AgreedFailure likewise.
+/// Reads this process's rows into memory. Throws AgreedFailure likewise.
 LocalRows read_rows(const Process& process, const RowsOfFile& file);
 
-/// Whether the rows of each process fit into its share of half of its machine's free memory; the
-/// same answer on all. True where the system does not tell.
+/// Returns true if the rows of each process fit into its share of half of its machine's free
+/// memory, or if the system does not report it. The answer is the same on all.
 bool fit_into_memory(const Process& process, const RowsOfFile& file);
 
 }  // namespace matapprox::mpi

@@ -13,8 +13,8 @@ constexpr int kGhostRows = 3;
 
 Halo::Halo(const Process& process, const Layout& layout, const std::vector<Index>& ghosts)
     : ghosts_(std::ssize(ghosts)) {
-  std::vector<int> wanted(static_cast<std::size_t>(process.size()), 0);  // from each process
-  std::vector<int> asked(wanted.size());                                 // by each process
+  std::vector<int> wanted(static_cast<std::size_t>(process.size()), 0);  // rows from each process
+  std::vector<int> asked(wanted.size());                                 // rows for each process
   for (const Index row : ghosts) ++wanted[static_cast<std::size_t>(layout.owner(row))];
   MPI_Alltoall(wanted.data(), 1, MPI_INT, asked.data(), 1, MPI_INT, process.comm());
   process.agree([&] {

@@ -8,19 +8,19 @@
 
 namespace matapprox::mpi {
 
-/// The rows of other processes that one process needs, its ghosts, and the way on which they come:
-/// one message from each process that has some. All processes call its functions together.
+/// The rows of other processes that one process needs, its ghosts, and the exchange that brings
+/// them: one message from each process that has some. All processes call its functions together.
 class Halo {
  public:
-  /// Ghosts are rows of `layout` that lie elsewhere, ascending. Throws AgreedFailure where a
-  /// process has no memory.
+  /// `ghosts`: ascending rows of `layout` that lie on other processes. Throws AgreedFailure if a
+  /// process runs out of memory.
   Halo(const Process& process, const Layout& layout, const std::vector<Index>& ghosts);
 
-  /// This process's rows of X, and then its ghosts. Throws AgreedFailure likewise.
+  /// Returns this process's rows of X, followed by its ghosts. Throws AgreedFailure likewise.
   Matrix with_ghosts(const Process& process, const ConstMultiVectorView& X) const;
 
  private:
-  /// Another process, and ghosts that come from it or go to it.
+  /// Another process, and the ghosts received from it.
   struct Source {
     int process;
     Index first;
@@ -28,7 +28,7 @@ class Halo {
   };
   struct Target {
     int process;
-    std::vector<Index> rows;  ///< of this process, counted from its first
+    std::vector<Index> rows;  ///< rows of this process to send, counted from its first row
   };
   std::vector<Source> sources_;
   std::vector<Target> targets_;

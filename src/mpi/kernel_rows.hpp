@@ -6,18 +6,18 @@
 
 namespace matapprox::mpi {
 
-/// Rows of a kernel matrix, whose entries are computed as a product needs them. A process has the
-/// points of its rows alone; those of the others, and their rows of X, come by in panels. Memory:
-/// its points, and a panel of about a megabyte.
+/// Rows of a kernel matrix whose entries are computed during each product. A process stores only
+/// the points of its rows; it receives the points of the others, and their rows of X, in panels.
+/// Memory: its points, and a panel of about a megabyte.
 class KernelRows final : public SpreadMatrix {
  public:
-  /// `points`: this process's, one a row; of the cosine kernel, scaled to length 1.
+  /// `points`: this process's points, one per row; scaled to length 1 for the cosine kernel.
   KernelRows(const TileKernel& kernel, const Layout& layout, Matrix points)
       : kernel_(kernel), layout_(layout), points_(std::move(points)) {}
 
-  /// With a layout of whole tiles the bits of KernelOperator on one process. Panels come to all
-  /// processes in the order of their rows, not in a ring, since sums would begin elsewhere on each
-  /// process then.
+  /// Bit-identical to KernelOperator on one process if the layout has whole tiles. All processes
+  /// receive the panels in row order. In a ring exchange, the sums would begin with a different
+  /// panel on each process.
   void multiply(const Process& process,
                 bool transposed,
                 const ConstMultiVectorView& X,
@@ -29,7 +29,7 @@ class KernelRows final : public SpreadMatrix {
   Matrix points_;
 };
 
-/// As many whole tiles for each process; the last one may be cut off.
+/// Distributes whole tiles evenly over the processes; the last tile may be incomplete.
 Layout layout_by_tiles(Index points, Index dimension, int processes);
 
 }  // namespace matapprox::mpi

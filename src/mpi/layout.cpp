@@ -43,7 +43,7 @@ Layout weighted_layout(const std::vector<Index>& weights, int processes) {
   const Index total = ends.empty() ? 0 : ends.back();
   std::vector<Index> begins{0};
   for (Index p = 1; p < processes; ++p) {
-    // The product would leave the range of Index for large totals.
+    // total * p could overflow Index.
     const Index wanted = total / processes * p + total % processes * p / processes;
     const Index row = std::ranges::lower_bound(ends, wanted) - ends.begin() + 1;
     begins.push_back(std::clamp(row, begins.back(), std::ssize(weights)));

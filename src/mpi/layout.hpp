@@ -6,15 +6,16 @@
 
 namespace matapprox::mpi {
 
-/// Which rows of a tall block lie on which process: neighboring ones, perhaps none. Of the values
-/// of a Chord chain, which are rows of one factor after the other, neighboring ones of each factor.
+/// The distribution of the rows of a tall block over the processes: each process has a contiguous
+/// range of rows, possibly empty. The values of a Chord chain are the rows of one factor after the
+/// other; each process has a contiguous range of rows of each factor.
 class Layout {
  public:
   /// Process p has the rows begins[p] .. begins[p + 1] - 1; begins[0] is 0. Throws InvalidArgument
   /// if they descend, NotAvailable for more than 2^31 - 1 rows, which MPI cannot count.
   explicit Layout(std::vector<Index> begins);
-  /// The block has a stretch for each of `widths`, one after the other, in which widths[s] rows
-  /// stand for each of those that `begins` deals.
+  /// The block is a sequence of stretches, one for each of `widths`. In stretch s, each row counted
+  /// by `begins` stands for widths[s] rows of the block.
   Layout(std::vector<Index> begins, std::vector<Index> widths);
 
   const std::vector<Index>& begins() const { return begins_; }
@@ -22,9 +23,9 @@ class Layout {
   Index rows() const { return begins_.back() * width_; }
   Index count(int process) const { return (begin(process + 1) - begin(process)) * width_; }
 
-  // Of a block that is one stretch of width 1.
+  // For blocks with one stretch of width 1 only.
   Index first(int process) const { return begin(process); }
-  /// The process that has this row.
+  /// Returns the process that has this row.
   int owner(Index row) const;
 
   friend bool operator==(const Layout&, const Layout&) = default;
@@ -34,12 +35,12 @@ class Layout {
 
   std::vector<Index> begins_;
   std::vector<Index> widths_;
-  Index width_;  ///< the sum of the widths
+  Index width_;  ///< sum of the widths
 };
 
-/// As many rows for each process; the first ones have one more where it does not divide.
+/// Distributes the rows evenly; the first processes have one more if there is a remainder.
 Layout even_layout(Index rows, int processes);
-/// As much work for each process as whole rows allow; row i takes weights[i] >= 0.
+/// Distributes the work as evenly as whole rows allow; row i takes weights[i] >= 0.
 Layout weighted_layout(const std::vector<Index>& weights, int processes);
 
 }  // namespace matapprox::mpi

@@ -25,7 +25,7 @@ void serve(const Process& process, Store& store) {
     try {
       perform(process, store, operation);
     } catch (const AgreedFailure&) {
-      // The leader tells it.
+      // The leader reports it.
     }
   }
 }

@@ -10,46 +10,46 @@
 
 namespace matapprox::mpi {
 
-/// By which the leader asks something of all processes. Any thread of it may ask; they wait for
-/// each other.
+/// Sends the leader's operations to all processes. Any of its threads may call; calls are
+/// serialized.
 class Leader {
  public:
-  /// With what all processes have made together before, under the number 0.
+  /// `store`: objects that all processes created together before, under the number 0.
   Leader(const Process& process, Store store)
       : process_(process), processes_(process.size()), store_(std::move(store)) {}
 
   int processes() const { return processes_; }
-  /// A number that nothing else in a Store has.
+  /// Returns a number that no other object in a Store has.
   Index next_number() { return next_number_++; }
 
-  /// Returns when the leader has done its part. Throws what the processes agreed on, as the type
-  /// that it was; Interrupted, before it has begun, if the caller's StopScope asks to stop;
-  /// NotAvailable after close().
+  /// Performs the operation on all processes; returns when the leader has done its part. Throws the
+  /// error that the processes agreed on, with its original type; Interrupted, before the operation
+  /// has begun, if the caller's StopScope asks to stop; NotAvailable after close().
   void run(const Operation& operation);
-  /// The same without Interrupted, for what gives something back; nothing after close().
+  /// The same without Interrupted, for operations that release. Does nothing after close().
   void run_to_end(const Operation& operation);
-  /// Sends the others home; what they have stays until open().
+  /// Tells the other ranks to leave the serve loop; they keep their objects until open().
   void close();
   void open();
-  /// Gives up what this process has.
+  /// Releases this rank's objects.
   void forget();
 
  private:
-  /// False after close().
+  /// Returns false after close().
   bool send(const Operation& operation);
 
   const Process& process_;
-  int processes_;  ///< also after the process is gone
+  int processes_;  ///< also valid after `process_` is destroyed
   Store store_;
   std::mutex mutex_;
   std::atomic<Index> next_number_{1};
   bool is_open_ = false;
 };
 
-/// Processes that work together more than once, with the same Store.
+/// Lets the processes work together more than once, with the same Store.
 class Session {
  public:
-  /// All processes together; `process` must outlive it.
+  /// Called by all processes together; `process` must outlive the session.
   Session(const Process& process, Store store);
   ~Session();
   Session(const Session&) = delete;
@@ -57,17 +57,17 @@ class Session {
   Session& operator=(const Session&) = delete;
   Session& operator=(Session&&) = delete;
 
-  /// As lead_or_serve().
+  /// Like lead_or_serve(), with the Store of the session.
   void run(const std::function<void(const std::shared_ptr<Leader>& leader)>& body);
 
  private:
   const Process& process_;
-  Store store_;                     ///< of the others
-  std::shared_ptr<Leader> leader_;  ///< on the first
+  Store store_;                     ///< on the other processes
+  std::shared_ptr<Leader> leader_;  ///< on the leader
 };
 
-/// Called by all processes together: the first runs `body`, the others do what it asks of them
-/// until it ends. An exception of `body` is the first's; the others return.
+/// Called by all processes together: the leader runs `body`, the others perform its operations
+/// until it ends. An exception of `body` is thrown on the leader; the others return.
 void lead_or_serve(const Process& process,
                    Store store,
                    const std::function<void(const std::shared_ptr<Leader>& leader)>& body);

@@ -12,7 +12,7 @@ constexpr int kPanelRows = 4;
 
 using Interval = LinkHalo::Interval;
 
-/// What `process` needs of the others, by process and row; neighbors are joined.
+/// Returns the rows `process` needs from others, by process and row; adjacent intervals are joined.
 std::vector<Interval> needed(const Layout& layout, int process, const std::vector<Index>& offsets) {
   std::vector<Interval> parts;
   for (const Index offset : offsets) {
@@ -54,7 +54,7 @@ std::vector<LinkedRows> linked_rows(const Layout& layout, int process, Index off
 
 LinkHalo::LinkHalo(const Layout& layout, int process, const std::vector<Index>& offsets)
     : received_(needed(layout, process, offsets)) {
-  std::set<int> others;  // from which links lead here
+  std::set<int> others;  // processes whose rows are linked to rows of this one
   for (const Index offset : offsets) {
     for (const LinkedRows& rows : linked_rows(layout, process, turned(offset, layout.rows())))
       others.insert(rows.owner);

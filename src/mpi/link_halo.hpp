@@ -7,20 +7,20 @@
 
 namespace matapprox::mpi {
 
-/// Rows row, row + 1, ... of one process, linked to rows linked, linked + 1, ... of another or of
-/// the same one.
+/// Rows row, row + 1, ... of one process, linked to the rows linked, linked + 1, ... of another
+/// process or of the same one.
 struct LinkedRows {
   Index row = 0;
   Index linked = 0;
   Index count = 0;
-  int owner = 0;  ///< of the linked rows
+  int owner = 0;  ///< process that has the linked rows
 };
 
-/// Each row i of a process and row (i + offset) mod N, offset in 0..N-1, in the order of i.
+/// Returns the pairs of row i of a process and row (i + offset) mod N, 0 <= offset < N, by i.
 std::vector<LinkedRows> linked_rows(const Layout& layout, int process, Index offset);
 
-/// The rows of a panel that the links of one factor lead to from the rows of a process and that lie
-/// elsewhere: intervals, as the rows of a process and their shifts are.
+/// The rows of a panel that the links of one factor connect to the rows of a process and that lie
+/// on other processes. They are intervals, since links are shifts.
 class LinkHalo {
  public:
   struct Interval {
@@ -29,11 +29,12 @@ class LinkHalo {
     Index count = 0;
   };
 
-  /// Row i of the factor has links to the rows (i + offset) mod N.
+  /// Row i of the factor is linked to the rows (i + offset) mod N.
   LinkHalo(const Layout& layout, int process, const std::vector<Index>& offsets);
 
-  /// Into a row-major panel of all N rows, of which this process's are there already: one message
-  /// an interval, from where it lies to where it belongs. All processes call it together.
+  /// Receives the missing rows into a row-major panel of all N rows, in which this process's rows
+  /// are already present. Each interval is one message, sent from and received into its place in
+  /// the panel. All processes call it together.
   void bring(const Process& process, Index width, double* panel) const;
 
   const std::vector<Interval>& received() const { return received_; }

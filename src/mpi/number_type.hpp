@@ -8,12 +8,12 @@
 
 namespace matapprox::mpi {
 
-/// Several numbers as one thing that MPI counts: the number of all in a message may be beyond int.
+/// An MPI datatype of several numbers, for messages with more numbers than an int can count.
 class NumberType {
  public:
-  /// `width` numbers one behind the other.
+  /// `width` contiguous numbers.
   static NumberType row(Index width);
-  /// `columns` stretches of `rows` numbers, `apart` numbers from the begin of one to the next.
+  /// `columns` columns of `rows` numbers, with `apart` numbers from one start to the next.
   static NumberType columns(Index rows, Index columns, Index apart);
   ~NumberType();
   NumberType(NumberType&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}

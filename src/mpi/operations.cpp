@@ -32,21 +32,21 @@ const Layout& layout_of(const Store& store, const Part& part) {
   return store.layouts.at(store.blocks.at(part.block).layout);
 }
 
-/// What each process has of rows first .. first + count - 1 of a block in one of its stretches, as
-/// MPI counts them.
+/// Each process's part of the rows first .. first + count - 1 of a block within one of its
+/// stretches, in the form that MPI takes.
 struct RowsOfEach {
   std::vector<int> firsts;  ///< counted from `first`
   std::vector<int> counts;
   int own_count = 0;
-  Index own_first = 0;  ///< among this process's rows
+  Index own_first = 0;  ///< first row among this process's rows
 
-  /// Where this process's part of a column begins.
+  /// Returns the address of this process's part of a column.
   double* own_of(const MultiVectorView& rows, Index column) const {
     return own_count > 0 ? rows.data + column * rows.rows + own_first : nullptr;
   }
 };
 
-/// The leader's text to all.
+/// Sends the leader's text to all processes.
 void broadcast_text(const Process& process, std::string& text) {
   Index bytes = std::ssize(text);
   process.broadcast(&bytes, sizeof(bytes));
@@ -54,7 +54,8 @@ void broadcast_text(const Process& process, std::string& text) {
   process.broadcast(text.data(), bytes);
 }
 
-/// One for each stretch in which there are some. Throws AgreedFailure where there is no memory.
+/// Returns one element for each stretch that contains some of the rows. Throws AgreedFailure if a
+/// process runs out of memory.
 std::vector<RowsOfEach> rows_of_each(const Process& process,
                                      const Layout& layout,
                                      Index first,
@@ -224,7 +225,7 @@ void FillNormal::perform(const Process& process, Store& store) const {
 
 void TransposeProduct::perform(const Process& process, Store& store) const {
   Matrix sum;
-  // It packs what it multiplies, for which there may be no memory.
+  // The product packs its operands, which may run out of memory.
   process.agree([&] { sum = transpose_product(own(store, A), own(store, B)); });
   process.sum_to_leader(sum.data(), sum.size());
   if (process.leads()) std::copy_n(sum.data(), sum.size(), result);
@@ -238,7 +239,7 @@ void AddProduct::perform(const Process& process, Store& store) const {
   process.agree([&] { add_product(alpha, own(store, A), factor, beta, own(store, Y)); });
 }
 
-// For one process the root of a square gives the norm itself.
+// For one process, the square root of the square is the norm itself.
 void ColumnNorms::perform(const Process& process, Store& store) const {
   Vector squares = column_norms(own(store, A)).cwiseAbs2();
   process.sum_to_leader(squares.data(), squares.size());

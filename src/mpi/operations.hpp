@@ -22,7 +22,7 @@
 
 namespace matapprox::mpi {
 
-/// A column-major block of this process's rows that lies with the program around us.
+/// A column-major block of this process's rows in the memory of the calling program.
 struct LocalBlock {
   const double* from = nullptr;
   Index from_stride = 0;
@@ -30,36 +30,36 @@ struct LocalBlock {
   Index to_stride = 0;
 };
 
-/// What a process keeps between operations, by the numbers that the leader gave.
+/// Objects that a process keeps between operations, by the numbers that the leader assigned.
 struct Store {
   struct Block {
     Index layout = 0;
-    MultiVector own;  ///< its rows
+    MultiVector own;  ///< this process's rows
   };
   std::map<Index, Layout> layouts;
   std::map<Index, Block> blocks;
   std::map<Index, std::unique_ptr<const SpreadMatrix>> matrices;
   std::map<Index, std::unique_ptr<ChordFitRows>> fits;
   std::map<Index, std::unique_ptr<blocks::BlockWorker>> block_workers;
-  std::shared_ptr<const LocalBlock> local;  ///< null: there is none
+  std::shared_ptr<const LocalBlock> local;  ///< null if there is none
   /// Opens a matrix in a file by its name; see SharedFiles.
   std::function<std::shared_ptr<const LinearOperator>(const std::string& name)> open;
 };
 
-/// Some neighboring columns of a block.
+/// Contiguous columns of a block.
 struct Part {
   Index block = 0;
   Index first = 0;
   Index cols = 0;
 };
 
-// An operation is what the leader asks of all processes, itself among them: a struct of its
-// arguments, which go from the leader to the others as bytes, with
+// An operation is a request of the leader to all processes, including itself: a struct of its
+// arguments, which the leader sends to the others as bytes, with
 //
 //   void perform(const Process&, Store&) const    called by all together
 //
-// Pointers are the leader's and mean nothing to the others. An exception that is not an
-// AgreedFailure ends all processes: nobody knows what the others are waiting for.
+// Pointers are valid on the leader only. An exception that is not an AgreedFailure ends all
+// processes, since the others may be waiting in an exchange.
 
 struct AddLayout {
   Index layout;
@@ -73,7 +73,7 @@ struct RemoveLayout {
   void perform(const Process& process, Store& store) const;
 };
 
-/// A block of `cols` columns with the rows of a layout.
+/// Allocates a block of `cols` columns with the rows of a layout.
 struct Allocate {
   Index block;
   Index layout;
@@ -85,7 +85,7 @@ struct Release {
   void perform(const Process& process, Store& store) const;
 };
 
-// The functions of MemorySpace. Blocks of one operation that have as many rows have one layout.
+// The functions of MemorySpace. Blocks of one operation with equally many rows have one layout.
 
 struct Write {
   const double* host;
@@ -111,14 +111,14 @@ struct WriteRows {
   Index count;
   void perform(const Process& process, Store& store) const;
 };
-/// Each process writes its rows into a file; `sum` of the leader is the checksum, or nothing.
+/// Each process writes its rows into a file. On the leader, `sum` becomes the checksum, or nothing.
 struct WriteToFile {
   Part from;
   const FilePlace* place;
   std::optional<std::uint32_t>* sum;
   void perform(const Process& process, Store& store) const;
 };
-/// From and to the local blocks of all processes.
+/// Copies from and to the local blocks of all processes.
 struct TakeLocal {
   Part to;
   void perform(const Process& process, Store& store) const;
@@ -172,7 +172,7 @@ struct Scale {
   double factor;
   void perform(const Process& process, Store& store) const;
 };
-/// Rows first .. first + count - 1 alone.
+/// Scales only the rows first .. first + count - 1.
 struct ScaleRows {
   Part X;
   Index first;
@@ -189,10 +189,10 @@ struct AdamStep {
   void perform(const Process& process, Store& store) const;
 };
 
-/// A sparse matrix with the leader's entries; `transposed` is null if it is symmetric.
+/// Distributes the leader's sparse matrix; `transposed` is unused if it is symmetric.
 struct AddSparse {
   Index matrix;
-  Index rows;  ///< layouts
+  Index rows;  ///< numbers of layouts
   Index cols;
   bool symmetric;
   const SparseMatrix* values;
@@ -203,7 +203,7 @@ struct RemoveMatrix {
   Index matrix;
   void perform(const Process& process, Store& store) const;
 };
-/// Y = A X or A^T X.
+/// Computes Y = A X or A^T X.
 struct Multiply {
   Index matrix;
   bool transposed;
@@ -212,11 +212,11 @@ struct Multiply {
   void perform(const Process& process, Store& store) const;
 };
 
-/// A chain of Chord factors whose values are a column that chain_layout() deals; it has to stay as
-/// it is as long as the matrix does.
+/// A chain of Chord factors whose values are a column with the layout chain_layout(). The column
+/// must not change as long as the matrix exists.
 struct AddChord {
   Index matrix;
-  Index rows;  ///< layout
+  Index rows;  ///< number of a layout
   Part values;
   bool transposed;
   bool symmetrized;
@@ -224,11 +224,11 @@ struct AddChord {
   void perform(const Process& process, Store& store) const;
 };
 
-/// The objective of a fit of Chord factors. `entries`: the columns are those of `target` over
-/// `unit`; else they come with each panel.
+/// The objective of a fit of Chord factors. If `entries`, the target's columns are those of
+/// `target` / `unit`; else they come with each panel.
 struct AddChordFit {
   Index fit;
-  Index rows;  ///< layout
+  Index rows;  ///< number of a layout
   Index max_columns;
   bool symmetrized;
   bool entries;
@@ -241,8 +241,8 @@ struct RemoveChordFit {
   Index fit;
   void perform(const Process& process, Store& store) const;
 };
-/// Panel number `panel` of `panels` of one evaluation, the columns J: its part of the objective,
-/// and after the last panel the gradient of all, unless that is no block.
+/// Evaluates panel number `panel` of `panels` of one evaluation, for the columns J. Gives its part
+/// of the objective, and after the last panel the whole gradient, unless `gradient` is empty.
 struct EvaluateChordPanel {
   Index fit;
   Index panel;
@@ -256,39 +256,39 @@ struct EvaluateChordPanel {
   void perform(const Process& process, Store& store) const;
 };
 
-/// A kernel matrix with the leader's points, which are scaled to length 1 for the cosine.
+/// Distributes a kernel matrix with the leader's points, scaled to length 1 for the cosine.
 struct AddKernel {
   Index matrix;
   Index layout;
   TileKernel kernel;
   Index dimension;
-  const double* points;  ///< one a row, coordinate by coordinate
+  const double* points;  ///< one per row, column-major
   void perform(const Process& process, Store& store) const;
 };
 
-/// A dense matrix Z with the leader's values, or Z^T Z.
+/// Distributes the leader's dense matrix Z, as the operator Z or Z^T Z.
 struct AddDense {
   Index matrix;
-  Index rows;  ///< layouts, of Z
+  Index rows;  ///< numbers of layouts, for Z
   Index cols;
-  bool is_covariance;    ///< Z^T Z
+  bool is_covariance;    ///< true for Z^T Z
   const double* values;  ///< the columns of Z, one after the other
   void perform(const Process& process, Store& store) const;
 };
 
-/// A dense matrix in a file, which each process opens by its name, and of which it reads its rows:
-/// into memory, unless `in_file` or where one process has not enough.
+/// A dense matrix in a file, which each process opens by its name. Each process reads its rows into
+/// memory, unless `in_file` is set or a process does not have enough memory.
 struct AddFile {
   Index matrix;
-  Index rows;  ///< layouts
+  Index rows;  ///< numbers of layouts
   Index cols;
-  Index panel_rows;  ///< read at a time
+  Index panel_rows;  ///< rows read at a time
   bool in_file;
   const std::string* name;
   void perform(const Process& process, Store& store) const;
 };
 
-/// A worker on each process for the blocks of one hierarchical fit.
+/// Creates a worker on each process for the blocks of one hierarchical fit.
 struct AddBlockWorker {
   Index worker;
   const std::byte* setup;
@@ -299,7 +299,7 @@ struct RemoveBlockWorker {
   Index worker;
   void perform(const Process& process, Store& store) const;
 };
-/// Each process answers its own of the leader's requests.
+/// Each process answers its part of the leader's requests.
 struct AskBlockWorkers {
   Index worker;
   const std::vector<MessageBytes>* requests;
@@ -307,7 +307,7 @@ struct AskBlockWorkers {
   void perform(const Process& process, Store& store) const;
 };
 
-/// Nothing more comes.
+/// Ends the serve loop.
 struct End {
   void perform(const Process& /*process*/, Store& /*store*/) const {}
 };

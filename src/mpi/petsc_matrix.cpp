@@ -23,7 +23,7 @@ static_assert(sizeof(PetscScalar) == sizeof(double), "PETSc with real doubles is
 
 void check(PetscErrorCode code) { check_petsc(code); }
 
-/// A matrix of PETSc's that this scope made.
+/// A PETSc matrix owned by a scope.
 class OwnMat {
  public:
   OwnMat() = default;
@@ -55,7 +55,7 @@ Layout column_layout(const Process& process, Mat A) {
   return layout_of(begins, process.size());
 }
 
-/// This process's rows, with all columns of A.
+/// Returns this process's rows, with all columns of A.
 SparseMatrix rows_of(const Process& process, Mat A) {
   const Layout layout = row_layout(process, A);
   const Index first = layout.first(process.rank());
@@ -99,7 +99,7 @@ bool has_compressed_rows(Mat A) {
   return found == PETSC_TRUE;
 }
 
-/// Y = A X for this process's rows, as a matrix of PETSc's; takes the numbers of X where they are.
+/// Wraps this process's rows of X as a dense PETSc matrix, without copying the numbers.
 void wrap(const Process& process, const ConstMultiVectorView& X, OwnMat& wrapped) {
   check(MatCreateDense(process.comm(),
                        X.rows,
@@ -134,7 +134,7 @@ Facts facts_of(Mat A, const Layout& rows, const Layout& columns) {
   return facts;
 }
 
-/// A matrix that all processes have already, under a number, as methods on the leader see it.
+/// A matrix stored on all processes under a number, as an operator for methods on the leader.
 class PetscOperator final : public LinearOperator, public ChordObjectiveSource {
  public:
   PetscOperator(const std::shared_ptr<Leader>& leader,
@@ -187,7 +187,7 @@ class PetscOperator final : public LinearOperator, public ChordObjectiveSource {
   Index matrix_;
 };
 
-/// A copy of compressed rows, else a PetscMatrix.
+/// Returns a copy of compressed rows, else a PetscMatrix.
 std::unique_ptr<const SpreadMatrix> petsc_matrix(const Process& process, Mat A) {
   if (!has_compressed_rows(A)) return std::make_unique<const PetscMatrix>(A);
   auto matrix = std::make_unique<OwnRows>(process, column_layout(process, A), rows_of(process, A));

@@ -11,10 +11,10 @@
 
 namespace matapprox::mpi {
 
-/// A matrix of PETSc's, of any type that multiplies dense ones.
+/// A PETSc matrix of any type that supports products with dense matrices.
 class PetscMatrix final : public SpreadMatrix {
  public:
-  /// `matrix` must outlive it.
+  /// `matrix` must outlive the object.
   explicit PetscMatrix(Mat matrix) : matrix_(matrix) {}
 
   void multiply(const Process& process,
@@ -26,12 +26,12 @@ class PetscMatrix final : public SpreadMatrix {
   Mat matrix_;
 };
 
-/// Throws std::runtime_error for an error of PETSc's.
+/// Throws std::runtime_error for a PETSc error.
 void check_petsc(PetscErrorCode code);
 
-/// A matrix of PETSc's, as this process has it.
+/// One process's view of a distributed PETSc matrix.
 struct TakenMatrix {
-  /// What is known of it without a product.
+  /// Properties that are known without a product.
   struct Facts {
     std::string description;
     KnownFacts known;
@@ -40,15 +40,15 @@ struct TakenMatrix {
   Layout rows;
   Layout columns;
   Facts facts;
-  Store store;  ///< with a copy of compressed rows, else a PetscMatrix, under the number kNumber
-  static constexpr Index kNumber = 0;  ///< the leader's begin after it
+  Store store;  ///< under the number kNumber: a copy of compressed rows, else a PetscMatrix
+  static constexpr Index kNumber = 0;  ///< numbers that the leader assigns begin after it
 };
 
-/// All processes together. Throws InvalidArgument, on all, for a square matrix whose rows and
-/// columns are dealt differently; what the processes agreed on.
+/// Called by all processes together. Throws, on all, InvalidArgument for a square matrix whose rows
+/// and columns are distributed differently, or the error that the processes agreed on.
 TakenMatrix take(const Process& process, Mat A);
 
-/// As methods on the leader see it, once all processes have the Store.
+/// Returns the operator that methods on the leader use, once all processes have the Store.
 std::shared_ptr<const LinearOperator> petsc_operator(const std::shared_ptr<Leader>& leader,
                                                      const Layout& rows,
                                                      const Layout& columns,

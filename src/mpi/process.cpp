@@ -15,10 +15,10 @@
 namespace matapprox::mpi {
 namespace {
 
-/// Messages of MPI count in int.
+/// MPI counts the elements of a message in int.
 constexpr Index kMaxCount = Index{1} << 30;
 
-/// A failure as it goes from process to process.
+/// A failure as it is sent between processes.
 struct Message {
   AgreedFailure::Kind kind = AgreedFailure::Kind::kDefect;
   std::array<char, 1000> text{};
@@ -43,7 +43,7 @@ Message message_of(const std::exception_ptr& failure, const std::string& who) {
   } catch (const NotAvailable& error) {
     return message_of(kNotAvailable, who + error.what());
   } catch (const Interrupted& error) {
-    return message_of(kInterrupted, error.what());  // the caller's wish, of no process
+    return message_of(kInterrupted, error.what());  // the caller's request, not a process's
   } catch (const std::bad_alloc&) {
     return message_of(kNotAvailable, who + "out of memory");
   } catch (const std::exception& error) {
@@ -79,7 +79,7 @@ Process::Process(MPI_Comm comm) {
   if (provided < MPI_THREAD_SERIALIZED)
     throw NotAvailable("mpi: MPI has to be started with MPI_THREAD_SERIALIZED or more");
   MPI_Comm_dup(comm, &comm_);
-  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);  // the caller's may be another one
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);  // the caller's handler may differ
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &size_);
 }
@@ -121,8 +121,8 @@ void Process::stop_if_asked() const {
 
 void Process::sum_to(int process, double* numbers, Index count) const {
   constexpr int kTag = 1;
-  constexpr Index kNumbers = Index{1} << 17;  // a megabyte in a message
-  // Places are counted from the process that gets the sums.
+  constexpr Index kNumbers = Index{1} << 17;  // one megabyte per message
+  // Places are ranks relative to the process that gets the sums.
   const int place = (rank_ - process + size_) % size_;
   const auto at_place = [&](int other) { return (other + process) % size_; };
   std::vector<double> other;

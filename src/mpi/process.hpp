@@ -10,8 +10,8 @@
 
 namespace matapprox::mpi {
 
-/// One failure for all processes: the error of the first one that failed, with the process's number
-/// before its message. No exchange is under way when it is thrown.
+/// A failure common to all processes: the error of the first process that failed, with the number
+/// of that process before its message. No exchange is in progress when it is thrown.
 class AgreedFailure : public Error {
  public:
   enum class Kind : int {
@@ -23,20 +23,19 @@ class AgreedFailure : public Error {
     kDefect
   };
   AgreedFailure(Kind kind, const std::string& message) : Error(message), kind_(kind) {}
-  /// Throws it as the type of error that it was: std::runtime_error for one that is not ours.
+  /// Throws the error with its original type: std::runtime_error if it was not one of ours.
   [[noreturn]] void throw_as_it_was() const;
 
  private:
   Kind kind_;
 };
 
-/// This process among those of a communicator. The first leads: what a function says of the leader
-/// is of process 0. Unless it says otherwise, all processes call a function together; an error of
-/// MPI ends them all.
+/// One process of a communicator. Process 0 is the leader. Unless a function says otherwise, all
+/// processes call it together. An MPI error ends all of them.
 class Process {
  public:
-  /// Works on a copy of the communicator. Throws NotAvailable unless MPI was started with
-  /// MPI_THREAD_SERIALIZED at least.
+  /// Works on a duplicate of the communicator. Throws NotAvailable unless MPI was started with at
+  /// least MPI_THREAD_SERIALIZED.
   explicit Process(MPI_Comm comm);
   ~Process();
   Process(const Process&) = delete;
@@ -49,21 +48,21 @@ class Process {
   int size() const { return size_; }
   bool leads() const { return rank_ == 0; }
 
-  /// Each process works for itself. If that fails anywhere, AgreedFailure is thrown everywhere.
+  /// Runs `work` on each process. If it throws on any process, AgreedFailure is thrown on all.
   void agree(const std::function<void()>& work) const;
-  /// The leader's bytes to all.
+  /// Sends the leader's bytes to all processes.
   void broadcast(void* bytes, Index count) const { broadcast_from(0, bytes, count); }
-  /// Throws AgreedFailure (Interrupted) if the leader's caller asks to stop: between the panels of
-  /// a product that may take minutes.
+  /// Throws AgreedFailure (Interrupted) if the leader's caller asks to stop. Called between the
+  /// panels of a product that may take minutes.
   void stop_if_asked() const;
-  /// Whom stop_if_asked() asks on the leader from here on, which calls it alone; null: nobody.
+  /// Sets the stop token that stop_if_asked() polls; null for none. Called only by the leader.
   void set_asking(const StopScope* scope) const { asking_ = scope; }
-  /// The sums over all processes, which the leader then has; the others lose their numbers. Pairs
-  /// of processes are added, then pairs of pairs: the same bits each time.
+  /// Sums numbers over all processes; the leader gets the sums, the others' numbers are
+  /// overwritten. Adds pairs of processes, then pairs of pairs, so the bits are the same each time.
   void sum_to_leader(double* numbers, Index count) const { sum_to(0, numbers, count); }
-  /// The same for another process.
+  /// The same with the sums on another process.
   void sum_to(int process, double* numbers, Index count) const;
-  /// Ends all processes; any one may call it.
+  /// Ends all processes; a single process may call it.
   [[noreturn]] void abort(const char* why) const;
 
  private:
@@ -75,7 +74,7 @@ class Process {
   mutable const StopScope* asking_ = nullptr;
 };
 
-/// Processes of the communicator on this machine, which share its CPUs and memory.
+/// Returns the number of the communicator's processes that share this machine's CPUs and memory.
 int processes_of_machine(MPI_Comm comm);
 
 }  // namespace matapprox::mpi

@@ -15,7 +15,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// Processes that are not bound to CPUs of their own would each take all of the machine's.
+/// Divides the CPUs of the machine: without binding, each process would use all of them.
 void share_cpus() {
   const int cpus = static_cast<int>(std::thread::hardware_concurrency());
   set_threads(std::clamp(cpus / processes_of_machine(MPI_COMM_WORLD), 1, threads()));
@@ -40,13 +40,13 @@ int run_program(int& argc,
                 char**& argv,
                 const std::function<int()>& program,
                 const SharedFiles& files) {
-  configure_blas();  // on all processes: LAPACK gives the bits of the first on the others too
+  configure_blas();  // on all processes, so that LAPACK gives the same bits on each
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, on every process
-  // A launcher sends these to all processes; the first decides what they mean.
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond its size limit becomes a failed write
+  // A launcher sends these signals to all processes; only the leader handles them.
   if (rank != 0) {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, SIG_IGN);
   }

@@ -158,7 +158,7 @@ void RanksSpace::add_product(Index n,
   if (n * S.cols() == 0) return;
   const Part to = part(Y, n * S.cols());
   if (a == 0) {
-    // A block without columns has no numbers to name.
+    // A block without columns has no address.
     leader_->run(beta == 0 ? Operation(Zero{to}) : Operation(Scale{to, beta}));
     return;
   }

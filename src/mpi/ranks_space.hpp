@@ -11,18 +11,18 @@
 
 namespace matapprox::mpi {
 
-/// The memory of all processes: each has its rows of a block and works on them as host_space()
-/// does; with one process the results are those of host_space(), to the bit. It lives on the
-/// leader.
+/// The distributed memory of all processes. Each process has its rows of a block and works on them
+/// as host_space() does; with one process the results are bit-identical to those of host_space().
+/// The object exists on the leader.
 ///
-/// An address is one of a stretch that the leader reserves, of the size of the whole block:
-/// arithmetic works, reading ends the program. Numbers are named by whole columns; those to be
-/// scaled may also be some rows of one. Allocating throws NotAvailable if a process has no memory
-/// or the leader no addresses.
+/// An address points into a range that the leader reserves, as large as the whole block: pointer
+/// arithmetic works, but reading ends the program. Operations take whole columns; scale() also
+/// takes some rows of one column. Allocation throws NotAvailable if a process runs out of memory or
+/// the leader out of addresses.
 class RanksSpace final : public MemorySpace {
  public:
-  /// Blocks have rows as `layouts` say, where one has as many; else as many on each process. Two
-  /// layouts of as many rows are the same.
+  /// A block has the layout in `layouts` with the same number of rows, else an even one. Two
+  /// layouts with the same number of rows must be equal.
   RanksSpace(std::shared_ptr<Leader> leader, const std::vector<Layout>& layouts);
   ~RanksSpace() override;
   RanksSpace(const RanksSpace&) = delete;
@@ -31,13 +31,13 @@ class RanksSpace final : public MemorySpace {
   RanksSpace& operator=(RanksSpace&&) = delete;
 
   const std::shared_ptr<Leader>& leader() const { return leader_; }
-  /// The number of the layout that blocks of so many rows have.
+  /// Returns the number of the layout of blocks with this many rows.
   Index layout_number(Index rows) const;
-  /// `count` numbers from there, which must be columns of one block.
+  /// Returns the part of `count` numbers from `numbers` on: must be whole columns of a block.
   Part part(const double* numbers, Index count) const;
 
   bool on_host() const override { return false; }
-  bool keeps_results() const override { return true; }
+  bool is_distributed() const override { return true; }
   double* allocate(Index rows, Index cols) const override;
   void release(double* numbers) const noexcept override;
   void write(const double* host, Index count, double* to) const override;
@@ -85,7 +85,7 @@ class RanksSpace final : public MemorySpace {
     ReservedNumbers addresses;
   };
 
-  /// In which block an address is, and where.
+  /// The block that contains an address, and the position in it.
   struct Address {
     Index block = 0;
     Index rows = 0;
@@ -95,12 +95,12 @@ class RanksSpace final : public MemorySpace {
   Address address(const double* numbers) const;
 
   std::shared_ptr<Leader> leader_;
-  mutable std::mutex mutex_;                ///< guards what follows
-  mutable std::map<Index, Index> layouts_;  ///< the layout's number for each number of rows
+  mutable std::mutex mutex_;                ///< guards the members below
+  mutable std::map<Index, Index> layouts_;  ///< number of the layout for each number of rows
   mutable std::map<const double*, Reserved> blocks_;
 };
 
-/// Y = A X or A^T X for the matrix that has this number on all processes; X and Y lie in the space.
+/// Computes Y = A X or A^T X for the matrix with this number; X and Y lie in the space.
 void multiply(const RanksSpace& space,
               Index matrix,
               bool transposed,

@@ -6,16 +6,16 @@
 
 namespace matapprox::mpi {
 
-/// Addresses for `count` numbers, from a page on, which take no memory by themselves.
+/// Reserved addresses for `count` numbers, aligned to a page, which take no memory by themselves.
 class ReservedNumbers {
  public:
   enum class Use {
-    kAsNames,  ///< arithmetic works, reading or writing ends the program
-    kSparsely  ///< zeros at first; a page that is touched takes memory from there on
+    kAsNames,  ///< pointer arithmetic works; reading or writing ends the program
+    kSparsely  ///< zeros at first; a page takes memory from its first access on
   };
 
   ReservedNumbers() = default;
-  /// Throws NotAvailable where the system has no addresses.
+  /// Throws NotAvailable if the system has no addresses left.
   ReservedNumbers(Index count, Use use);
   ~ReservedNumbers();
   ReservedNumbers(ReservedNumbers&& other) noexcept { swap(other); }

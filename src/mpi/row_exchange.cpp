@@ -7,7 +7,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// Rows of one process among first .. last - 1.
+/// The rows of one process among first .. last - 1.
 struct Piece {
   int process = 0;
   Index begin = 0;

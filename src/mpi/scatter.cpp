@@ -5,7 +5,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// Rows of each process as MPI counts them.
+/// The rows of each process, in the form that MPI takes.
 struct Counts {
   explicit Counts(const Layout& layout) {
     const std::vector<Index>& begins = layout.begins();
@@ -18,7 +18,7 @@ struct Counts {
   std::vector<int> rows;
 };
 
-/// Calls function(width, first number of all, first number of this process's) for each stretch.
+/// Calls function(width, first number of all, first number of this process) for each stretch.
 template <class Function>
 void over_stretches(const Process& process, const Layout& layout, const Function& function) {
   const std::vector<Index>& begins = layout.begins();

@@ -8,7 +8,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// The columns of `rows` outside of first .. first + count - 1, ascending, each once.
+/// Returns the columns of `rows` outside of first .. first + count - 1, ascending and unique.
 std::vector<Index> columns_elsewhere(const SparseMatrix& rows, Index first, Index count) {
   std::vector<Index> ghosts;
   const Index* columns = rows.innerIndexPtr();
@@ -20,8 +20,8 @@ std::vector<Index> columns_elsewhere(const SparseMatrix& rows, Index first, Inde
   return ghosts;
 }
 
-/// The same entries in the same order; columns are counted from `first`, ghosts after the `count`
-/// own ones.
+/// Returns the same entries in the same order. Columns are counted from `first`; the ghosts follow
+/// the `count` own ones.
 SparseMatrix renumbered(SparseMatrix rows,
                         Index first,
                         Index count,
@@ -41,7 +41,7 @@ SparseMatrix renumbered(SparseMatrix rows,
 }
 
 constexpr int kDealtRows = 2;
-/// Numbers in one message.
+/// Largest number of numbers in one message.
 constexpr Index kMaxNumbers = Index{1} << 27;
 
 template <class T>
@@ -84,7 +84,7 @@ void OwnRows::multiply(const Process& process,
                        const ConstMultiVectorView& X,
                        const MultiVectorView& Y) const {
   const Matrix all = halo_->with_ghosts(process, X);
-  // It makes a row-major copy of some columns, for which there may be no memory.
+  // The product makes a row-major copy of some columns and may run out of memory.
   process.agree([&] { kernels::sparse_apply(rows_, all, on_host(Y)); });
 }
 

@@ -8,26 +8,26 @@
 
 namespace matapprox::mpi {
 
-/// Compressed rows of one process, times blocks whose rows are dealt as the columns are.
+/// Compressed rows of one process, times blocks whose rows are distributed like the columns.
 class OwnRows {
  public:
-  /// `rows`: this process's, with all columns of the matrix, which are dealt as `columns` says.
-  /// Throws AgreedFailure where a process has no memory, also from multiply.
+  /// `rows`: this process's rows, with all columns of the matrix; `columns`: the distribution of
+  /// the columns. Throws AgreedFailure if a process runs out of memory, as does multiply.
   OwnRows(const Process& process, const Layout& columns, SparseMatrix rows);
 
-  /// Each row of Y is the sum over its entries in the order in which they were given: the bits of
+  /// Sums each row of Y over its entries in the order in which they were given: bit-identical to
   /// kernels::sparse_apply on the whole matrix.
   void multiply(const Process& process,
                 const ConstMultiVectorView& X,
                 const MultiVectorView& Y) const;
 
  private:
-  SparseMatrix rows_;  ///< columns are those of this process, then those that lie elsewhere
+  SparseMatrix rows_;  ///< columns: first those of this process, then the ghosts
   std::unique_ptr<const Halo> halo_;
 };
 
-/// A sparse matrix by rows, and its transpose by rows unless they are the same. Memory: the entries
-/// of both, and a block's rows once more with its ghosts while it is multiplied.
+/// A sparse matrix distributed by rows, and its transpose by rows unless the two are equal. Memory:
+/// the entries of both and, during a product, a copy of a block's rows with its ghosts.
 class SparseRows final : public SpreadMatrix {
  public:
   SparseRows(std::unique_ptr<OwnRows> matrix, std::unique_ptr<OwnRows> transposed)
@@ -43,11 +43,12 @@ class SparseRows final : public SpreadMatrix {
   std::unique_ptr<OwnRows> transposed_;  ///< null if the matrix is symmetric
 };
 
-/// The leader's rows to the processes that `layout` deals them to; `all` is its matrix, anything
-/// with the others. Throws AgreedFailure where a process has no memory.
+/// Distributes the leader's rows according to `layout`; `all` is the leader's matrix and ignored on
+/// the other processes. Throws AgreedFailure if a process runs out of memory.
 SparseMatrix deal_rows(const Process& process, const Layout& layout, const SparseMatrix* all);
 
-/// Rows of about as many numbers for each process: entries, and two for a row of its blocks.
+/// Distributes the rows such that each process has about as many numbers. A row counts its entries,
+/// plus two for its numbers in blocks.
 Layout layout_by_entries(const SparseMatrix& A, int processes);
 /// The same for columns: layout_by_entries() of the transpose.
 Layout columns_by_entries(const SparseMatrix& A, int processes);

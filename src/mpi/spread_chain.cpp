@@ -11,7 +11,7 @@ namespace matapprox::mpi {
 namespace {
 
 constexpr int kLinkValues = 5;
-/// Numbers in one message.
+/// Largest number of numbers in one message.
 constexpr Index kNumbersInMessage = Index{1} << 30;
 
 Index numbers_of(const auto& moved) {
@@ -20,7 +20,7 @@ Index numbers_of(const auto& moved) {
   return numbers;
 }
 
-/// Calls function(process, first, count) for runs of the numbers of each process, one message each.
+/// Calls function(process, first, count) for the numbers of each process, once per message.
 void over_messages(const auto& moved, const auto& function) {
   Index first = 0;
   for (std::size_t at = 0; at < moved.size();) {
@@ -67,8 +67,8 @@ SpreadChain::Moves SpreadChain::moves_of(const Layout& rows, int process, Index 
       if (part.owner != process) moves.sent.push_back({part.owner, k, part.row, part.count});
     }
   }
-  // Both ends take the values of one process in the order of the links, and of the rows of the
-  // transpose: these are the linked ones of what is sent.
+  // Sender and receiver both order the values by link, then by row of the transpose; for the values
+  // sent, these are the linked rows.
   const auto by_process = [](const Values& a, const Values& b) { return a.process < b.process; };
   std::ranges::stable_sort(moves.received, by_process);
   std::ranges::stable_sort(moves.sent, by_process);
@@ -87,7 +87,7 @@ Index SpreadChain::first_value(Index m) const {
 
 SpreadChain::Factor SpreadChain::factor(Index m, bool transposed, const double* values) const {
   const Side& side = sides_[static_cast<std::size_t>(transposed)][static_cast<std::size_t>(m)];
-  // Where row 0 would be: rows are counted as in the whole factor. A process without rows has none.
+  // Address where row 0 would be, since rows are counted as in the whole factor; null without rows.
   const double* whole = values == nullptr ? nullptr : values - first_ * links(m);
   return {pattern_.order, links(m), side.offsets.data(), whole, links(m), 1};
 }

@@ -10,13 +10,13 @@
 
 namespace matapprox::mpi {
 
-/// Where the factors of a Chord chain lie: each process has its rows of each factor, in the layout
-/// of ChordFactors with only these rows. Values and gradients are the caller's.
+/// The distribution of the factors of a Chord chain: each process has its rows of each factor, in
+/// the layout of ChordFactors with only these rows. Values and gradients belong to the caller.
 class SpreadChain {
  public:
   using Factor = kernels::simd::ChordFactor<double>;
 
-  /// `rows` deals those of each factor. Allocates.
+  /// `rows`: layout of the rows of each factor. Allocates.
   SpreadChain(const Process& process, const Layout& rows, ChordPattern pattern);
 
   const ChordPattern& pattern() const { return pattern_; }
@@ -26,25 +26,27 @@ class SpreadChain {
   /// This process's rows are first() .. last() - 1.
   Index first() const { return first_; }
   Index last() const { return last_; }
-  /// Position of this process's rows of factor m among its values; of their end for m = factors().
+  /// Returns the position of this process's rows of factor m in its values; the end if m =
+  /// factors().
   Index first_value(Index m) const;
 
-  // Of factor m as the kernels take it, or of its transpose: only this process's rows of it may be
-  // asked for. `values`: of these rows of W_m, or of W_m^T as transpose() makes them.
+  // Returns factor m, or its transpose, in the form of the kernels; only this process's rows of it
+  // may be accessed. `values`: those of these rows of W_m, or of W_m^T as transpose() computes
+  // them.
 
   Factor factor(Index m, bool transposed, const double* values) const;
-  /// Brings the rows of a panel of all N rows that the product needs beside this process's.
+  /// Receives the rows of a panel of all N rows that the product needs from other processes.
   void bring(const Process& process, Index m, bool transposed, Index width, double* panel) const;
-  /// The same for a vector that is held twice, one copy after the other.
+  /// The same for a vector that is stored twice, one copy after the other.
   void bring_twice(const Process& process, Index m, bool transposed, double* x) const;
-  /// What transpose() sends and receives.
+  /// Message buffers of transpose().
   struct Buffers {
     std::vector<double> sent;
     std::vector<double> received;
   };
-  /// As long as any factor needs them.
+  /// Returns buffers that are large enough for every factor.
   Buffers buffers() const;
-  /// Entry k of row j of `result` is W_m[(j - offset k) mod N, k].
+  /// Computes the values of W_m^T: entry k of row j of `result` is W_m[(j - offset k) mod N, k].
   void transpose(const Process& process,
                  Index m,
                  const double* values,
@@ -64,19 +66,19 @@ class SpreadChain {
     std::vector<Index> offsets;
     LinkHalo halo;
   };
-  /// Values of one link that go to another process or come from there: of rows first .. first +
-  /// count - 1 of the factor that they are of, or that they go into.
+  /// Values of one link that are sent to another process or received from it: those of the rows
+  /// first .. first + count - 1 of W_m if sent, or of W_m^T if received.
   struct Values {
     int process = 0;
     Index link = 0;
     Index first = 0;
     Index count = 0;
   };
-  /// What transpose() moves, by process; and what stays here.
+  /// Values that transpose() sends and receives, sorted by process, and those that stay here.
   struct Moves {
     std::vector<Values> sent;
     std::vector<Values> received;
-    std::vector<std::pair<Index, LinkedRows>> kept;  ///< link, rows of the transpose and of W_m
+    std::vector<std::pair<Index, LinkedRows>> kept;  ///< link; rows of the transpose and of W_m
   };
 
   Moves moves_of(const Layout& rows, int process, Index m) const;
@@ -88,10 +90,10 @@ class SpreadChain {
   std::vector<Moves> moves_;
 };
 
-/// The leader's pattern to all.
+/// Sends the leader's pattern to all processes.
 ChordPattern broadcast_pattern(const Process& process, const ChordPattern* pattern);
 
-/// Rows of the factors of a chain as `rows` deals them: the layout of its values.
+/// Returns the layout of the values of a chain whose factors have their rows distributed as `rows`.
 Layout chain_layout(const Layout& rows, const ChordPattern& pattern);
 
 }  // namespace matapprox::mpi

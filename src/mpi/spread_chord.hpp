@@ -8,12 +8,12 @@
 
 namespace matapprox::mpi {
 
-/// A chain of Chord factors whose values lie on all processes, where a fit has left them: its
-/// products are made there, with the bits of kernels::chord_apply.
+/// A chain of Chord factors whose values remain distributed over all processes after a fit.
+/// Products are computed there, bit-identical to kernels::chord_apply.
 class SpreadChord final : public LinearOperator {
  public:
-  /// `values`: one column of a RanksSpace, as chain_layout() deals them for even rows. Throws
-  /// NotAvailable where a process has no memory.
+  /// `values`: one column of a RanksSpace with the layout chain_layout() of even rows. Throws
+  /// NotAvailable if a process runs out of memory.
   SpreadChord(const std::shared_ptr<Leader>& leader,
               const ChordPattern& pattern,
               std::shared_ptr<const MultiVector> values);
@@ -44,7 +44,7 @@ class SpreadChord final : public LinearOperator {
   Index matrix_;
 };
 
-/// The same as a factor that stays where it is.
+/// Returns the same chain as a factor whose values stay distributed.
 PlacedChord spread_chord(const std::shared_ptr<Leader>& leader,
                          const ChordPattern& pattern,
                          std::shared_ptr<const MultiVector> values);

@@ -5,7 +5,7 @@
 
 namespace matapprox::mpi {
 
-/// What one process holds of a matrix that lies on all of them, which call its functions together.
+/// One process's part of a distributed matrix. All processes call its functions together.
 class SpreadMatrix {
  public:
   SpreadMatrix() = default;
@@ -15,8 +15,8 @@ class SpreadMatrix {
   SpreadMatrix& operator=(const SpreadMatrix&) = delete;
   SpreadMatrix& operator=(SpreadMatrix&&) = delete;
 
-  /// This process's rows of Y = A X, or of A^T X, from its rows of X. Throws nothing but what
-  /// all have agreed on.
+  /// Computes this process's rows of Y = A X or A^T X from its rows of X. Throws only errors that
+  /// all processes have agreed on.
   virtual void multiply(const Process& process,
                         bool transposed,
                         const ConstMultiVectorView& X,

@@ -14,7 +14,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// Of its rows, and of its columns unless blocks of as many rows have a layout already.
+/// Returns the layouts of the rows and of the columns; a square matrix has one layout for both.
 std::vector<Layout> layouts_of(const SparseOperator& A, int processes) {
   std::vector<Layout> layouts{layout_by_entries(A.values(), processes)};
   if (A.rows() != A.cols()) layouts.push_back(columns_by_entries(A.values(), processes));
@@ -25,7 +25,7 @@ std::vector<Layout> layouts_of(const KernelOperator& A, int processes) {
   return {layout_by_tiles(A.rows(), A.points().cols(), processes)};
 }
 
-/// Rows of `cols` entries that are read at a time.
+/// Returns the number of rows of `cols` entries that are read at a time.
 Index panel_rows(const FilePanels& panels, Index cols, Index unit_rows) {
   constexpr Index kMaxPanelsOfAUnit = 4;
   const Index rows =

@@ -15,45 +15,46 @@
 
 namespace matapprox::mpi {
 
-/// How a matrix in a file is read.
+/// Options for reading a matrix in a file.
 struct FilePanels {
-  /// As doubles, at a time: a row at least, and whole units of rows if one is at most four times as
-  /// large. Of larger units each panel reads the whole one again.
+  /// Size of a panel, as doubles: at least one row, and whole units of rows if one unit is at most
+  /// four times as large. Each panel of a larger unit reads the whole unit again.
   Index bytes = Index{256} << 20;
-  bool in_file = false;  ///< by each product, even if it fits into memory
+  bool in_file = false;  ///< read again by each product, even if it fits into memory
 };
 
-/// A matrix that lies on all processes, as methods on the leader see it: what such a one knows from
-/// the operator that it was made from, its source, which stays on the leader and gives columns and
-/// rows.
+/// A matrix that is distributed over all processes, as an operator for methods on the leader. It
+/// takes its properties from the operator that it was made from, its source, which stays on the
+/// leader and also gives columns and rows.
 class SpreadOperator final : public LinearOperator,
                              public ChordObjectiveSource,
                              public BlockWorkersSource {
  public:
-  /// The entries of `source` to all processes: rows, and columns for the transposed product, with
-  /// about as many entries for each; columns of a square matrix as its rows. Products have the bits
-  /// of the source's. Throws NotAvailable where a process has no memory.
+  /// Distributes the entries of `source`: rows, and columns for the transposed product, with about
+  /// as many entries for each process. The columns of a square matrix have the layout of its rows.
+  /// Products are bit-identical to the source's. Throws NotAvailable if a process runs out of
+  /// memory.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const SparseOperator>& source);
-  /// The points of `source` to all processes: about as many tiles of rows for each. Products have
-  /// the bits of the source's. Throws likewise.
+  /// Distributes the points of `source`: about as many tiles of rows for each process. Products are
+  /// bit-identical to the source's. Throws likewise.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const KernelOperator>& source);
-  /// The values of `source`, for which is_one_chain() is true, to all processes: as many rows of
-  /// each factor to each. Products have the bits of the source's. Throws likewise.
+  /// Distributes the values of `source`, for which is_one_chain() is true: as many rows of each
+  /// factor for each process. Products are bit-identical to the source's. Throws likewise.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const FactorProduct>& source);
-  /// The rows of `source` to all processes, as many to each; the first uses its own where they are.
-  /// Products agree with the source's to rounding, with one process to the bit. Throws likewise.
+  /// Distributes the rows of `source` evenly; the leader uses its own rows without a copy. Products
+  /// agree with the source's to rounding, with one process to the bit. Throws likewise.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const DenseOperator>& source);
-  /// The same for the samples.
+  /// The same for the samples of a covariance.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const CovarianceOperator>& source);
-  /// A dense matrix in a file, `source`, which all processes open by its name (Store::open); each
-  /// reads as many rows, into memory where they fit on all, else from the file at each product.
-  /// Products agree with the source's to rounding. Throws likewise, and FileError or NumericalError
-  /// where a process cannot read its rows.
+  /// A dense matrix in a file, `source`, which all processes open by its name (Store::open). Each
+  /// process reads an equal share of the rows: into memory if they fit on all processes, else from
+  /// the file in each product. Products agree with the source's to rounding. Throws likewise, and
+  /// FileError or NumericalError if a process cannot read its rows.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::shared_ptr<const LinearOperator>& source,
                  const SharedMatrix& file,
@@ -80,7 +81,7 @@ class SpreadOperator final : public LinearOperator,
                            std::shared_ptr<const MultiVector> values) const override;
 
  private:
-  /// Of that source, without the matrix on the processes.
+  /// Sets the source and the layouts; does not create the matrix on the processes.
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::vector<Layout>& layouts,
                  std::shared_ptr<const LinearOperator> source);
@@ -99,15 +100,15 @@ class SpreadOperator final : public LinearOperator,
   std::shared_ptr<const RanksSpace> ranks_;
   std::shared_ptr<const MemorySpace> space_;
   Index matrix_;
-  MultiVector chain_values_;  ///< of Chord factors
+  MultiVector chain_values_;  ///< values of Chord factors
 };
 
-/// Whether it is one chain of Chord factors, or half of that with its transpose, in natural order
-/// of rows and columns.
+/// Returns true if A is one chain P of Chord factors, or (P + P^T) / 2, in natural order.
 bool is_one_chain(const FactorProduct& A);
 
-/// A on all processes; null if it is of a kind that stays on the first. `find_in_file`: see
-/// SharedFiles::find; null: no matrix is in a file. One process leaves matrices in files alone.
+/// Distributes A over all processes; returns null if it is of a kind that stays on the leader.
+/// `find_in_file`: see SharedFiles::find; if null, no matrix is in a file. With one process,
+/// matrices in files are not distributed.
 std::shared_ptr<const LinearOperator> spread(
     const std::shared_ptr<Leader>& leader,
     const std::shared_ptr<const LinearOperator>& A,

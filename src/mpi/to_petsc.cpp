@@ -14,7 +14,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// What a shell of PETSc's stands for, on each process.
+/// The approximation behind a PETSc shell matrix, on each process.
 class PlacedApproximation {
  public:
   using Fit = std::function<Approximation(const LinearOperator& A)>;
@@ -28,12 +28,12 @@ class PlacedApproximation {
 
   Index own_rows() const { return own_rows_; }
   Index own_cols() const { return own_cols_; }
-  /// Y = B X or B^T X for `columns` columns. All processes together, on which it returns why it
-  /// failed, if it did.
+  /// Computes Y = B X or B^T X for `columns` columns. Called by all processes together; returns the
+  /// reason of a failure on all, or an empty text.
   std::string multiply(bool transposed, const LocalBlock& blocks, Index columns);
 
  private:
-  /// Runs it on the first; why it failed, on all.
+  /// Runs `body` on the leader; returns the reason of a failure on all processes.
   std::string together(const std::function<void(const std::shared_ptr<Leader>&)>& body);
   MultiVector product(bool transposed, MultiVector X) const;
 
@@ -42,8 +42,8 @@ class PlacedApproximation {
   Index own_cols_ = 0;
   std::shared_ptr<LocalBlock> local_ = std::make_shared<LocalBlock>();
   std::optional<Session> session_;
-  std::exception_ptr failure_;  ///< of the last together(), on the first
-  // On the first alone.
+  std::exception_ptr failure_;  ///< error of the last together(), on the leader
+  // Only on the leader.
   std::shared_ptr<const MemorySpace> space_;
   std::optional<Approximation> B_;
 };
@@ -72,7 +72,7 @@ PlacedApproximation::PlacedApproximation(MPI_Comm comm, Mat A, const Fit& fit) :
 }
 
 PlacedApproximation::~PlacedApproximation() {
-  // The blocks on all processes go with what names them on the first.
+  // The blocks on all processes are released with the objects on the leader that refer to them.
   together([&](const std::shared_ptr<Leader>&) {
     B_.reset();
     space_.reset();
@@ -119,7 +119,7 @@ std::string PlacedApproximation::multiply(bool transposed,
   });
 }
 
-// What PETSc calls.
+// Callbacks for PETSc.
 
 PetscErrorCode result_of(Mat shell, const std::string& why) {
   if (why.empty()) return 0;
@@ -160,7 +160,7 @@ PetscErrorCode multiply_dense(Mat shell, Mat X, Mat Y, void* /*data*/) {
   return result_of(shell, why);
 }
 
-/// Of the shell and its duplicates, once the last one is destroyed.
+/// Called when the last of the shell and its duplicates is destroyed.
 PetscErrorCode destroy(void* context) {
   delete static_cast<PlacedApproximation*>(context);
   return 0;

@@ -13,7 +13,7 @@ namespace matapprox {
 
 namespace {
 
-/// Subtracts the mean; the second pass removes what rounding left of it in the first.
+/// Subtracts the mean. The second pass removes the rounding error of the first.
 void center(Eigen::Ref<Vector> column) {
   const auto n = static_cast<double>(column.size());
   // Dividing first keeps the sum of large entries finite.

@@ -24,7 +24,7 @@ Cost dense_cost(Index numbers) {
           .multiplications_for_diagonal = 0};
 }
 
-// Y is written to: a Ref by value, as in every function that fills a block.
+// Y is an output: a Ref passed by value, as in every function that fills a block.
 // NOLINTBEGIN(performance-unnecessary-value-param)
 
 KnownFacts facts_of(const EntryFacts& entries, const Symmetry& symmetry) {
@@ -43,7 +43,7 @@ void copy_columns(const ConstBlock& A, std::span<const Index> J, Block Y) {
 
 /// Y = A(I, :)^T
 void copy_rows(const ConstBlock& A, std::span<const Index> I, Block Y) {
-  // By tiles of columns of A: each is read once, whatever the number of rows wanted.
+  // Each tile of columns of A is read once, for any number of requested rows.
   parallel_for(tiles_of(A.cols()), [&](Index tile) {
     const Index end = std::min(A.cols(), (tile + 1) * kTile);
     for (Index k = 0; k < Y.cols(); ++k) {

@@ -18,7 +18,8 @@ constexpr Index kPart = Index{1} << 16;
 
 Index parts_of(Index count) { return (count + kPart - 1) / kPart; }
 
-/// The sum of x * 0: 0 if all are finite, else NaN. Several sums, so that the additions overlap.
+/// True if the sum of x * 0 is 0, not NaN: then all values are finite. Several sums let the
+/// additions overlap.
 bool all_finite(const double* values, Index count) {
   double sums[8] = {};
   Index i = 0;
@@ -47,8 +48,8 @@ struct ColumnOrder {
   bool is_contiguous() const { return !transposed && stored.outerStride() == stored.rows(); }
   double at(Index row, Index col) const { return transposed ? stored(col, row) : stored(row, col); }
 
-  /// The entries first .. first+count-1: where they lie, or copied into memory of this thread until
-  /// the next call.
+  /// Returns the entries first .. first+count-1: in place if contiguous, otherwise copied into
+  /// memory of this thread that is valid until its next call.
   const double* entries(Index first, Index count) const {
     if (is_contiguous()) return stored.data() + first;
     thread_local std::vector<double> copy(static_cast<std::size_t>(kPart));
@@ -57,7 +58,8 @@ struct ColumnOrder {
     while (k < count) {
       const Index row = (first + k) % m;
       const Index col = (first + k) / m;
-      // Whole columns at a time along the rows of memory, else what there is of one.
+      // If possible, copies whole columns at a time along the rows of memory, otherwise a part of
+      // one.
       const Index whole = transposed && row == 0 ? (count - k) / m : 0;
       const Index width = std::max<Index>(whole, 1);
       const Index length = std::min(m - row, count - k);
@@ -77,7 +79,7 @@ EntryFacts facts_in_column_order(const ColumnOrder& values, const std::string& w
     Index nonzeros = 0;
     double largest = 0;
     double squares = 0;
-    double zero = 0;  // NaN where an entry is NaN or Inf
+    double zero = 0;  // NaN if an entry is NaN or Inf
   };
   const Index count = values.size();
   std::vector<Part> parts(static_cast<std::size_t>(parts_of(count)));
@@ -124,8 +126,8 @@ EntryFacts facts_in_column_order(const ColumnOrder& values, const std::string& w
   }
   facts.largest = largest;
   if (largest == 0) return facts;
-  // Without scaling the squares have the same digits, unless they leave the range of doubles or
-  // come near its lower end.
+  // Unscaled squares have the same digits, unless they leave the range of doubles or come near its
+  // lower end.
   const int exponent = std::ilogb(largest);
   if (exponent > -400 && exponent < 400) {
     facts.frobenius_norm = std::sqrt(sum);
@@ -189,7 +191,7 @@ double frobenius_norm(const double* values, Index count) {
   });
   const double largest = parts == 0 ? 0 : *std::max_element(partial.begin(), partial.end());
   if (largest == 0) return 0;
-  // A power of two near the largest entry: scaling by it rounds nothing.
+  // A power of two near the largest entry: scaling by it causes no rounding.
   int exponent = 0;
   std::frexp(largest, &exponent);
   exponent = std::max(exponent, -1000);

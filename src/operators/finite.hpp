@@ -11,18 +11,19 @@ namespace matapprox {
 void require_finite(const ConstBlock& values, const std::string& what);
 void require_finite(const SparseMatrix& values, const std::string& what);
 
-/// sqrt(sum of squares), without overflow or underflow on the way, added in a fixed order.
+/// Square root of the sum of squares, without intermediate overflow or underflow, added in a fixed
+/// order.
 double frobenius_norm(const double* values, Index count);
 
-/// What one pass over the entries of a dense matrix tells.
+/// Facts that one pass over the entries of a dense matrix finds.
 struct EntryFacts {
   Index nonzeros = 0;
-  double frobenius_norm = 0;  ///< the same bits as frobenius_norm() gives
+  double frobenius_norm = 0;  ///< the same bits as frobenius_norm() returns
   double largest = 0;         ///< the largest magnitude
 };
-/// Throws NumericalError as require_finite does. Cost: m n, each entry read once.
+/// Throws NumericalError like require_finite. Cost: m n, each entry read once.
 EntryFacts entry_facts(const ConstBlock& values, const std::string& what);
-/// The same of the transpose of `stored`, with the bits that a copy in column order has.
+/// Same for the transpose of `stored`. The result has the same bits as for a copy in column order.
 EntryFacts entry_facts_of_transpose(const ConstBlock& stored, const std::string& what);
 
 }  // namespace matapprox

@@ -14,7 +14,7 @@ namespace {
 
 using Entry = Eigen::Triplet<double, Index>;
 
-/// The adjacency with ascending columns in every row, checked.
+/// Checks the adjacency matrix and returns it with ascending columns in every row.
 SparseMatrix checked(const SparseMatrix& adjacency, const std::string& who) {
   require(adjacency.rows() == adjacency.cols(),
           "{}: the adjacency matrix is {} x {}; it must be square",
@@ -47,7 +47,7 @@ Vector row_sums(const SparseMatrix& A) {
   return sums;
 }
 
-/// The matrix with `diagonal` plus, for every entry a of A, the entry link(a, i, j).
+/// Returns the matrix with this diagonal plus, for every entry a of A, the entry link(a, i, j).
 template <class Link>
 SparseMatrix diagonal_plus_links(const SparseMatrix& A, const Vector& diagonal, Link link) {
   std::vector<Entry> entries;

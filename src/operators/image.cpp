@@ -7,7 +7,7 @@ namespace matapprox {
 
 namespace {
 
-/// The index that stands for i in -1..n, mirrored at the border without repeating it.
+/// Maps i in -1..n to 0..n-1 by reflection at the border, without repeating the border pixel.
 Index mirrored(Index i, Index n) {
   if (n == 1) return 0;
   if (i < 0) return -i;

@@ -23,7 +23,7 @@ namespace {
 
 static_assert(sizeof(SuiteSparse_long) == sizeof(Index));
 
-/// Relative to what stood there before elimination, a pivot below this is rounding error.
+/// A pivot below this, relative to the entry before elimination, is rounding error.
 constexpr double kSmallestPivot = 100 * std::numeric_limits<double>::epsilon();
 
 [[noreturn]] void refuse_singular(double ratio) {
@@ -34,7 +34,7 @@ constexpr double kSmallestPivot = 100 * std::numeric_limits<double>::epsilon();
       kSmallestPivot));
 }
 
-/// SuiteSparse does not change what these point to.
+/// Casts away const: SuiteSparse does not change these values.
 SuiteSparse_long* as_long(const Index* values) {
   return reinterpret_cast<SuiteSparse_long*>(const_cast<Index*>(values));
 }
@@ -47,7 +47,7 @@ class Common {
   Common() {
     cholmod_l_start(&common_);
     common_.print = 0;
-    common_.final_ll = 1;  // L L^T also from the simplicial code: a pivot <= 0 is then an answer
+    common_.final_ll = 1;  // L L^T also from the simplicial code, which then reports a pivot <= 0
     common_.quick_return_if_not_posdef = 1;
   }
   ~Common() { cholmod_l_finish(&common_); }
@@ -68,7 +68,7 @@ struct FreeFactor {
 };
 using CholmodFactor = std::unique_ptr<cholmod_factor, FreeFactor>;
 
-/// The symmetric A as CHOLMOD sees it: its rows are CHOLMOD's columns.
+/// View of the symmetric A for CHOLMOD: the rows of A are CHOLMOD's columns.
 cholmod_sparse symmetric_view(const SparseMatrix& A) {
   cholmod_sparse view{};
   view.nrow = static_cast<std::size_t>(A.rows());
@@ -120,8 +120,8 @@ Vector pivots(const cholmod_factor& L) {
   return result;
 }
 
-/// The smallest l_jj^2 / a_jj: what elimination left of a diagonal entry. Does not change if rows
-/// and columns are scaled alike.
+/// Smallest l_jj^2 / a_jj, the fraction of a diagonal entry that elimination left. It does not
+/// change if rows and columns are scaled alike.
 double smallest_relative_pivot(const cholmod_factor& L, const SparseMatrix& A) {
   const Vector l = pivots(L);
   const auto* order = static_cast<const SuiteSparse_long*>(L.Perm);
@@ -132,7 +132,7 @@ double smallest_relative_pivot(const cholmod_factor& L, const SparseMatrix& A) {
   return smallest;
 }
 
-/// L L^T = P A P^T, or nothing if A has a pivot that is not positive.
+/// Factorizes P A P^T = L L^T. Returns null if A has a pivot that is not positive.
 CholmodFactor cholesky(const SparseMatrix& A) {
   Common common;
   cholmod_sparse view = symmetric_view(A);
@@ -180,7 +180,7 @@ class CholeskyInverse final : public LinearOperator {
 
  private:
   void do_apply(const ConstBlock& X, Block Y) const override {
-    // A fixed number of columns at a time: the same bits for every number of threads.
+    // Solves for a fixed number of columns at a time: the same bits for every number of threads.
     constexpr Index kColumns = 16;
     parallel_for((X.cols() + kColumns - 1) / kColumns, [&](Index group) {
       const Index first = group * kColumns;
@@ -224,7 +224,7 @@ void check_status(SuiteSparse_long status) {
                                    status == UMFPACK_ERROR_out_of_memory ? ", out of memory" : ""));
 }
 
-/// The power of two that brings `largest` to 1/2..1; 1 for 0.
+/// Power of two that scales `largest` to 1/2..1; 1 for 0.
 double power_of_two_scale(double largest) {
   if (largest == 0) return 1;
   int exponent = 0;
@@ -232,8 +232,8 @@ double power_of_two_scale(double largest) {
   return std::ldexp(1.0, std::clamp(-exponent, -1000, 1000));
 }
 
-/// Row and column scales that bring every row's, then every column's largest entry near 1, so that
-/// what counts as a small pivot does not depend on the units of the unknowns. Exact.
+/// Scales A by powers of two so that the largest entry of every row, then of every column, is near
+/// 1. Thus the test for small pivots does not depend on the units of the unknowns. Exact.
 void equilibrate(SparseMatrix& A, Vector& row_scale, Vector& column_scale) {
   row_scale.setOnes(A.rows());
   Vector largest = Vector::Zero(A.cols());
@@ -256,8 +256,8 @@ void equilibrate(SparseMatrix& A, Vector& row_scale, Vector& column_scale) {
   }
 }
 
-/// A^-1 of any regular A, as C (R A C)^-1 R with diagonal R and C. UMFPACK works by columns: what
-/// it factorizes is (R A C)^T.
+/// A^-1 of any regular A, as C (R A C)^-1 R with diagonal R and C. UMFPACK works by columns and
+/// therefore factorizes (R A C)^T.
 class LuInverse final : public LinearOperator {
  public:
   LuInverse(const SparseMatrix& A, bool symmetric) : A_(A), symmetric_(symmetric) {
@@ -292,7 +292,7 @@ class LuInverse final : public LinearOperator {
   Index rows() const override { return A_.rows(); }
   Index cols() const override { return A_.rows(); }
   Cost cost() const override {
-    // Two solves and two products with A: the solution, and one step of refinement.
+    // One solve. The step of refinement, another solve and two products with A, is not counted.
     const auto solve = static_cast<double>(stored_);
     return {.stored_numbers = stored_,
             .stored_bytes = stored_ * (bytes_per_value(Precision::kDouble) + 8) + 16 * (rows() + 1),

@@ -2,7 +2,7 @@
 #include "matapprox/operators/inverse.hpp"
 #include "operators/sparse_solvers.hpp"
 
-// Built in place of inverse.cpp where SuiteSparse is left out.
+// Compiled instead of inverse.cpp in builds without SuiteSparse.
 namespace matapprox {
 
 std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& /*A*/) {

@@ -47,7 +47,7 @@ void check(const Matrix& points, const KernelOptions& options) {
 double chosen_bandwidth(const Matrix& points, const KernelOptions& options) {
   if (!has_bandwidth(options.function)) return 0;
   if (options.bandwidth != 0) return options.bandwidth;
-  // The 1 x 1 kernel matrix is 1 whatever the bandwidth.
+  // The 1 x 1 kernel matrix is 1 for any bandwidth.
   return points.rows() == 1 ? 1.0 : median_bandwidth(points, 1, options.function);
 }
 
@@ -105,7 +105,7 @@ void add_kernel_product(const TileKernel& kernel,
     Matrix entries(count, kTileColumns);
     Block target = Y.middleRows(row, count);
     for (Index column = 0; column < n; column += kTileColumns) {
-      stop_if_asked();  // a tile takes all columns, of which there may be a million
+      stop_if_asked();  // a tile covers all columns, of which there may be a million
       const Index width = std::min(kTileColumns, n - column);
       Block K = entries.leftCols(width);
       accumulate_tile(kernel.accumulation(), packed, columns.points.middleCols(column, width), K);
@@ -126,7 +126,7 @@ KernelOperator::KernelOperator(Matrix points, KernelOptions options)
   check(points_, options_);
   options_.bandwidth = chosen_bandwidth(points_, options_);
   if (options_.function == KernelFunction::kCosine) directions_ = unit_directions(points_);
-  // |x.y| <= |x| |y|, so that a finite diagonal means finite entries.
+  // |x.y| <= |x| |y|, so a finite diagonal implies finite entries.
   const Vector diagonal = this->diagonal();
   for (Index i = 0; i < diagonal.size(); ++i) {
     if (std::isfinite(diagonal(i))) continue;
@@ -143,7 +143,7 @@ Vector KernelOperator::diagonal() const {
   if (options_.function == KernelFunction::kCosine) {
     return (directions_.cwiseAbs().rowwise().maxCoeff().array() > 0).cast<double>();
   }
-  // Point by point through the tiles, for the very bits of K(i, i).
+  // Computes each point in a tile of its own, which gives exactly the bits of K(i, i).
   Vector result(n);
   const TileKernel kernel = tile_kernel(options_, points_.cols());
   parallel_for(tiles_of(n, kTileColumns), [&](Index tile) {
@@ -191,8 +191,8 @@ const Matrix& KernelOperator::compared_points() const {
   return options_.function == KernelFunction::kCosine ? directions_ : points_;
 }
 
-/// Y(:, k): the rows of `points` beside point J[k], by tiles of rows. The diagonal of a cosine
-/// kernel comes out as rounded.
+/// Sets Y(:, k) to the kernel of the rows of `points` and point J[k], by tiles of rows. The
+/// diagonal of a cosine kernel is left as rounded.
 void KernelOperator::compare(const Matrix& points, std::span<const Index> J, Block Y) const {
   const TileKernel kernel = tile_kernel(options_, points.cols());
   Matrix chosen(points.cols(), Y.cols());
@@ -205,7 +205,7 @@ void KernelOperator::compare(const Matrix& points, std::span<const Index> J, Blo
     const Index count = std::min(height, points.rows() - first);
     const PackedPoints packed = pack_points(points, first, count);
     for (Index k = 0; k < Y.cols(); k += kTileColumns) {
-      stop_if_asked();  // the first tile has the system clear the memory of all columns
+      stop_if_asked();  // in the first tile the system clears the memory of all columns
       const Index width = std::min(kTileColumns, Y.cols() - k);
       Block target = Y.block(first, k, count, width);
       accumulate_tile(kernel.accumulation(), packed, chosen.middleCols(k, width), target);
@@ -225,7 +225,7 @@ void KernelOperator::do_columns_at(std::span<const Index> J, Block Y) const {
 }
 
 Matrix KernelOperator::block(std::span<const Index> I, std::span<const Index> J) const {
-  // K(i, j) and K(j, i) are the same bits, and the vectors of the inner loop lie along I.
+  // K(i, j) and K(j, i) have the same bits, and the vectors of the inner loop run along I.
   if (I.size() < J.size()) return block(J, I).transpose();
   for (const std::span<const Index> chosen : {I, J}) {
     for (const Index i : chosen) {

@@ -6,7 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "operators/kernel_tile.cpp"
-// The order matters: what follows foreach_target.h is compiled once per instruction set.
+// The order matters: code after foreach_target.h is compiled once per instruction set.
 // clang-format off
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 using V = hn::Vec<D>;
 
-/// Points that the inner loop handles at once: two vectors.
+/// Number of points that the inner loop handles at once: two vectors.
 Index group_size() { return 2 * static_cast<Index>(hn::Lanes(D())); }
 
 struct SquaredDifference {
@@ -39,7 +39,7 @@ struct Product {
   HWY_INLINE V operator()(V sum, V x, V y) const { return hn::MulAdd(x, y, sum); }
 };
 
-/// One group of points against four columns; the 8 sums stay in registers.
+/// Accumulates one group of points against four columns; the 8 sums stay in registers.
 template <class Add>
 HWY_INLINE void four_columns(Add add,
                              const double* group,
@@ -120,7 +120,7 @@ void accumulate_target(Accumulation accumulation,
   }
 }
 
-/// Applies `f` to `count` numbers in place; the last, partial vector goes through a full one.
+/// Applies `f` to `count` numbers in place; the last, partial vector is padded to a full one.
 template <class Function>
 void transform(Function f, double* values, Index count) {
   const D d;
@@ -134,7 +134,7 @@ void transform(Function f, double* values, Index count) {
   std::copy_n(rest, count - i, values + i);
 }
 
-/// sqrt(scale s), at most 800: exp(-800) is 0 in double precision, and 800^2 times it still is.
+/// sqrt(scale s), at most 800: exp(-800) is 0 in double precision, and so is 800^2 times it.
 HWY_INLINE V matern_distance(D d, V s, double scale) {
   return hn::Min(hn::Sqrt(hn::Mul(s, hn::Set(d, scale))), hn::Set(d, 800.0));
 }

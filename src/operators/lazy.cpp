@@ -81,7 +81,7 @@ KnownFacts Difference::known_facts() const {
   const std::optional<bool> a = A_.known_facts().symmetric;
   const std::optional<bool> b = B_.known_facts().symmetric;
   KnownFacts facts;
-  // Two that are not symmetric may have a difference that is.
+  // Two matrices that are not symmetric may have a symmetric difference.
   if (a && b && (*a || *b)) facts.symmetric = *a && *b;
   return facts;
 }

@@ -14,7 +14,7 @@ namespace matapprox {
 namespace {
 
 constexpr Index kSample = 1000;
-/// Row of the random numbers used here, far from those that landmark sampling uses.
+/// Row of the random numbers used here, far from those of landmark sampling.
 constexpr Index kRandomRow = Index{1} << 40;
 
 /// min(n, kSample) different indices below n: the first steps of a shuffle.
@@ -47,7 +47,7 @@ std::vector<double> pairwise_distances(const Matrix& points, KernelFunction func
   return distances;
 }
 
-/// Changes the order of the values.
+/// Reorders the values.
 double median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -14,7 +14,7 @@ namespace matapprox {
 
 namespace {
 
-/// Y = the rows `chosen` of A, as columns.
+/// Sets Y to the rows `chosen` of A, as columns.
 void gather_rows(const SparseMatrix& A, std::span<const Index> chosen, Block Y) {
   parallel_for(static_cast<Index>(chosen.size()), [&](Index k) {
     Y.col(k).setZero();
@@ -41,7 +41,7 @@ SparseOperator::SparseOperator(const SparseMatrix& values, std::string descripti
 
 SparseOperator::SparseOperator(SparseMatrix&& values, std::string description)
     : description_(std::move(description)) {
-  values_.swap(values);  // Eigen 3.4 would copy where it is asked to move
+  values_.swap(values);  // Eigen 3.4 would copy in a move
   values_.makeCompressed();
   require_finite(values_, description_);
   if (!has_ascending_columns(values_)) {
@@ -76,7 +76,7 @@ Vector SparseOperator::diagonal() const {
 Cost SparseOperator::cost() const {
   const Index stored = values_.nonZeros();
   const auto multiplications = static_cast<double>(stored);
-  // The matrix as a file or a user would hold it; the second orientation is a matter of speed.
+  // Counts the matrix as a file or a user would store it; the second orientation only adds speed.
   return {.stored_numbers = stored,
           .stored_bytes = sparse_bytes(rows(), cols(), stored, Precision::kDouble),
           .multiplications_per_apply = multiplications,

@@ -6,7 +6,7 @@
 
 namespace matapprox {
 
-/// The libraries behind inverse_operator with their versions; none in a build without
+/// Names and versions of the libraries that inverse_operator uses; none in a build without
 /// MATAPPROX_WITH_SUITESPARSE.
 std::vector<std::pair<std::string, std::string>> sparse_solver_versions();
 

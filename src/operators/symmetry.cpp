@@ -16,7 +16,7 @@ namespace matapprox {
 namespace {
 
 constexpr Index kSymmetryTile =
-    64;  // rows and columns compared at a time: two tiles fit the L1 cache
+    64;  // number of rows and columns compared at a time: two tiles fit the L1 cache
 
 Index symmetry_tiles(Index n) { return (n + kSymmetryTile - 1) / kSymmetryTile; }
 
@@ -38,7 +38,7 @@ void visit_lower_tiles(Index n, Index tile_col, const Visit& visit) {
 /// sqrt|a_ii|
 Vector roots_of(const Vector& diagonal) { return diagonal.cwiseAbs().cwiseSqrt(); }
 
-/// Whether mirror images differ by at most `tolerance` times the largest of themselves and `size`,
+/// True if mirror images differ by at most `tolerance` times the largest of both and `size`,
 /// sqrt|a_ii a_jj|.
 bool are_equal(double a, double b, double size, double tolerance) {
   return a == b || std::abs(a - b) <= tolerance * std::max({std::abs(a), std::abs(b), size});
@@ -52,9 +52,9 @@ std::optional<Asymmetry> find_asymmetry(const SparseMatrix& A, double tolerance)
   const Index* columns = A.innerIndexPtr();
   const double* values = A.valuePtr();
   const Vector roots = roots_of(A.diagonal());
-  // next[j]: the first entry of row j that has not met its mirror image. Rows are visited in order,
-  // so the mirror of (i, j) in row j must be the next one there. What is passed over before it has
-  // a row k < i, already visited, that has no (k, j).
+  // next[j] is the first entry of row j that has not met its mirror image. Rows are visited in
+  // order, so the mirror image of (i, j) in row j must be the next one there. An entry (j, k) that
+  // is skipped before it has k < i, and row k, already visited, has no entry (k, j).
   std::vector<Index> next(start, start + n);
   for (Index i = 0; i < n; ++i) {
     for (Index p = start[i]; p < start[i + 1]; ++p) {
@@ -115,7 +115,7 @@ std::string why_not_symmetric(const LinearOperator& A) {
   const Index panels = symmetry_tiles(A.cols());
   std::vector<Asymmetry> found(static_cast<std::size_t>(panels));
   const Vector roots = roots_of(A.diagonal());
-  // Halves, whose difference stays within the range.
+  // Subtracts halves, whose difference stays within the range of doubles.
   const auto difference = [&roots](const Asymmetry& pair) {
     const double size = roots(pair.row) * roots(pair.col);
     return are_equal(pair.value, pair.mirror, size, kSymmetryTolerance)

@@ -13,21 +13,22 @@ namespace matapprox::krylov {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-/// Iterations between two residuals that are computed from x.
+/// Number of iterations between two residuals that are computed from x.
 constexpr Index kCheckPeriod = 10;
 
-/// MINRES: |A r| / (|A| |r|) that is taken for rounding.
+/// MINRES: |A r| / (|A| |r|) up to this is treated as rounding.
 constexpr double kInvariant = 1e-11;
 
-/// Watches how far rounding may have led a recurrence of the residual away from b - A x. Where that
-/// is much, judged by |A| times the steps of x, which is a bound for badly scaled matrices but no
-/// measure, the residual is computed from x.
+/// Estimates how far rounding may have moved a recurrence of the residual away from b - A x, as |A|
+/// times the steps of x. For badly scaled matrices that is only an upper bound. If it is large, the
+/// residual is therefore computed from x.
 class DriftCheck {
  public:
   DriftCheck(System& system, const Vector& start) : system_(system), start_(start) {}
 
-  /// A step of x of norm `size` comes, its error up to `growth` times its rounding. True from where
-  /// on the errors may be above 1e-6 of `residual`; checks begin at a tenth of it.
+  /// Adds a step of x of norm `size`, whose error is up to `growth` times its rounding. Returns
+  /// true once the errors may exceed 1e-6 of `residual`; the checks of strayed() begin at a tenth
+  /// of it.
   bool suspects(double size, double growth, double residual) {
     drift_ += kEpsilon * system_.norm() * size * growth;
     checks_ = checks_ || !(drift_ <= 0.1 * residual);
@@ -35,7 +36,7 @@ class DriftCheck {
     return suspected_;
   }
 
-  /// True where the recurrence r differs from the residual of x by more than half of that.
+  /// True if the recurrence r differs from the residual of x by more than half of that residual.
   bool strayed(const Vector& x, const Vector& r) {
     if (!checks_ || since_check_++ % kCheckPeriod != 0) return false;
     if (!x.allFinite()) return true;
@@ -94,7 +95,7 @@ Outcome conjugate_gradients(System& system, const Vector& start, Monitor& monito
   if (!(rz > 0)) return Outcome::kPreconditionerIndefinite;
   DriftCheck drift(system, start);
   double residual = r.norm();
-  double least = residual;  // of the iterates that drift does not suspect
+  double least = residual;  // least residual of the iterates not suspected
   for (;;) {
     const Vector q = system.apply(p);
     const double curvature = p.dot(q);
@@ -121,12 +122,13 @@ Outcome conjugate_gradients(System& system, const Vector& start, Monitor& monito
   }
 }
 
-/// Lanczos vectors v_j with v_i^T M v_j = [i = j] and w_j = M v_j, so that A W_k = V_{k+1} T_k; the
-/// rotations that make T_k upper triangular, applied to |r|_M e_1, give x and, as the last column
-/// of V_{k+1} Q_k^T is known, the residual r_k = s_k^2 r_{k-1} + phi_k c_k v_{k+1} too.
+/// Computes Lanczos vectors v_j with v_i^T M v_j = [i = j] and w_j = M v_j, so that A W_k = V_{k+1}
+/// T_k. The rotations that make T_k upper triangular, applied to |r|_M e_1, give x. The last column
+/// of V_{k+1} Q_k^T is known, so they also give the residual r_k = s_k^2 r_{k-1} + phi_k c_k
+/// v_{k+1}.
 ///
-/// If A is singular and b outside its range, |A r_k| falls to rounding, which the recurrence tells
-/// [CPS11]; later steps divide by rounding, so x is suspected from there on.
+/// If A is singular and b outside its range, |A r_k| falls to rounding, which the recurrence shows
+/// [CPS11]. Later steps divide by rounding, so x is suspected from that step on.
 Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step) {
   Vector r = start;
   Vector& x = step.last;
@@ -138,13 +140,13 @@ Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step
   double phi = beta_next;
   const Vector zero = Vector::Zero(r.size());
   Vector v = zero;
-  Vector d = zero;      // directions of x
-  Vector d_old = zero;  // the one before
+  Vector d = zero;      // direction of x
+  Vector d_old = zero;  // the previous direction
   double c = 1;
   double s = 0;
   double c_old = 1;
   double s_old = 0;
-  double beta = 0;  // T_k begins with alpha
+  double beta = 0;  // the first column of T_k begins with alpha
   DriftCheck drift(system, start);
   double least_pivot = std::numeric_limits<double>::infinity();
   for (;;) {
@@ -156,13 +158,13 @@ Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step
     v_next = Aw - alpha * v - beta * v_old;
     w_next = system.precondition(v_next);
     beta_next = v_next.dot(w_next);
-    // Where the space is invariant, v_next is rounding, of either sign under M.
+    // If the space is invariant, v_next is rounding, and beta_next may have either sign.
     const double rounding = kEpsilon * Aw.norm();
     const bool invariant = v_next.norm() <= 10 * rounding;
     if (!invariant && !(beta_next > 0)) return Outcome::kPreconditionerIndefinite;
     beta_next = invariant ? 0 : std::sqrt(beta_next);
 
-    // The new column of T_k: beta, alpha, beta_next, under the two rotations before.
+    // Applies the two previous rotations to the new column of T_k: beta, alpha, beta_next.
     const double above = s_old * beta;
     const double beside = c * c_old * beta + s * alpha;
     const double pivot_part = c * alpha - s * c_old * beta;
@@ -179,7 +181,7 @@ Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step
     const Vector d_new = (w - beside * d - above * d_old) / pivot;
     d_old = d;
     d = d_new;
-    // Directions of x lose as many digits as the triangular matrix is ill-conditioned.
+    // The error of d grows with the condition number of the triangular matrix.
     const bool suspicious =
         drift.suspects(std::abs(c * phi) * d.norm(), system.lanczos_norm / least_pivot, r.norm()) ||
         normal_residual <= kInvariant * system.lanczos_norm;
@@ -197,8 +199,8 @@ Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step
 
 namespace {
 
-/// y of least |g - R y| for the first `used` columns, and what the residual may be at most: that
-/// and the rounding of A M V y.
+/// The y of least |g - R y| for the first `used` columns, and an upper bound of the residual: that
+/// minimum plus the rounding of A M V y.
 struct LeastSquares {
   Vector y;
   double residual = 0;
@@ -212,17 +214,19 @@ LeastSquares with_rounding(const Matrix& R, const Vector& g, double norm, Vector
   return {std::move(y), residual};
 }
 
-/// R of a singular system is so only to rounding, and in none of its pivots: the least y.
+/// Returns the y of least norm: R of a singular system is singular only up to rounding, and no
+/// single pivot shows it.
 LeastSquares least_y(const Matrix& R, const Vector& g, Index used, double norm) {
   const Eigen::CompleteOrthogonalDecomposition<Matrix> decomposition(R.topLeftCorner(used, used));
   return with_rounding(R, g, norm, decomposition.solve(g.head(used)));
 }
 
-/// The same in the first columns only, as many as give the least residual with rounding.
+/// Solves in the leading columns only, as many as give the least residual including rounding.
 LeastSquares safe_y(const Matrix& R, const Vector& g, Index used, double norm) {
   LeastSquares best{Vector(0), g.head(used + 1).norm()};
   for (Index j = 1; j <= used; ++j) {
-    // g(j) after j rotations is not kept: by their orthogonality it is what the others leave.
+    // g(j) after j rotations is not stored. As rotations are orthogonal, it is the norm of the
+    // rest.
     Vector head = Vector::Zero(used + 1);
     head.head(j) = g.head(j);
     head(j) = g.segment(j, used + 1 - j).norm();
@@ -236,7 +240,8 @@ LeastSquares safe_y(const Matrix& R, const Vector& g, Index used, double norm) {
 
 }  // namespace
 
-/// Arnoldi's vectors of A M, orthogonalized twice; x gains M V y with the y of least |r - A M V y|.
+/// Computes Arnoldi vectors of A M, orthogonalized twice. The correction of x is M V y with the y
+/// of least |r - A M V y|.
 Outcome gmres(System& system, const Vector& r, Index restart, Monitor& monitor, Step& step) {
   const Index dimensions = std::min<Index>(restart, r.size());
   Matrix V(r.size(), dimensions + 1);
@@ -246,7 +251,7 @@ Outcome gmres(System& system, const Vector& r, Index restart, Monitor& monitor, 
   g(0) = r.norm();
   V.col(0) = r / g(0);
   Index used = 0;
-  double norm = 0;  // the largest column of H, below that of A M
+  double norm = 0;  // largest column norm of H, a lower bound of |A M|
   Outcome outcome = Outcome::kSpaceFull;
   while (used < dimensions && outcome == Outcome::kSpaceFull) {
     const Index j = used;

@@ -94,7 +94,7 @@ class PlusIdentity final : public LinearOperator {
   double c_;
 };
 
-/// A symmetric positive definite operator from an approximation of full rank.
+/// Makes a symmetric positive definite operator from an approximation of full rank.
 std::shared_ptr<const LinearOperator> positive_definite(std::shared_ptr<const FactorProduct> B) {
   if (!is_symmetric(*B)) B = std::make_shared<FactorProduct>(B->factors(), true, B->precision());
   const double least = smallest_eigenvalue(*B).value;
@@ -102,7 +102,7 @@ std::shared_ptr<const LinearOperator> positive_definite(std::shared_ptr<const Fa
   return std::make_shared<PlusIdentity>(B, -2 * least);
 }
 
-/// How many of the leading values, after `shift`, are above rounding.
+/// Number of leading values that are above rounding after `shift` is added.
 Index significant(const Vector& values, double shift) {
   const double largest = values.size() > 0 ? std::abs(values(0)) : 0;
   const double rounding = static_cast<double>(values.size()) *

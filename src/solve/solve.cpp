@@ -21,7 +21,7 @@ using krylov::Step;
 using krylov::System;
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-/// A residual below this share of another is clearly less.
+/// A residual below this fraction of another is clearly smaller.
 constexpr double kClearly = 0.9;
 
 void check_sizes(const LinearOperator& A, const Vector& b, const LinearOperator* M) {
@@ -53,7 +53,7 @@ void check_options(const SolveOptions& options) {
 constexpr const char* kUnsymmetricPreconditioner =
     "the preconditioner is not symmetric, as seen on a random vector";
 
-/// The solver to begin with; why, if that is not plain, goes into `message`.
+/// Returns the first solver. Explains the choice in `message` if it is not obvious.
 LinearSolver first_solver(const LinearOperator& A,
                           LinearSolver wanted,
                           const LinearOperator* M,
@@ -77,8 +77,8 @@ LinearSolver first_solver(const LinearOperator& A,
   return automatic ? LinearSolver::kCg : wanted;
 }
 
-/// The solver that goes on where the one before met what it cannot take. Throws NumericalError
-/// unless the choice was left to us.
+/// Returns the solver that continues after the current one met a matrix or preconditioner that it
+/// cannot handle. Throws NumericalError unless the choice of solver is automatic.
 LinearSolver next_solver(
     Outcome outcome, LinearSolver wanted, LinearSolver now, Index iteration, std::string& message) {
   const bool of_matrix = outcome == Outcome::kMatrixIndefinite;
@@ -112,16 +112,16 @@ Outcome run_solver(LinearSolver solver,
   return krylov::gmres(system, r, restart, monitor, step);
 }
 
-/// True if another run from x leads nowhere. `before` and `now` are residuals computed from x. What
-/// a recurrence took for converged is a step of iterative refinement, which at least halves the
-/// residual until rounding ends it.
+/// True if another run from x would not help. `before` and `now` are residuals computed from x. A
+/// run whose recurrence converged, but not the residual of x, is a step of iterative refinement,
+/// which at least halves the residual until rounding ends it.
 bool stagnates(Outcome outcome, double before, double now) {
   if (outcome == Outcome::kSpaceFull) return now >= before * (1 - 1e-10);
   if (outcome == Outcome::kStrayed) return now >= kClearly * before;
   return now >= 0.5 * before;
 }
 
-/// The runs of solvers on one right-hand side b, from x = 0 on.
+/// Runs solvers on one right-hand side b, starting from x = 0.
 class Iteration {
  public:
   Iteration(const LinearOperator& A,
@@ -137,8 +137,8 @@ class Iteration {
         x_(Vector::Zero(b.size())),
         r_(b) {}
 
-  /// Runs solvers, the first of them result.solver, until the residual of x is within the
-  /// tolerance or they have to end; fills `result`, x included.
+  /// Runs solvers, first result.solver, until the residual of x is within the tolerance or no
+  /// solver can continue. Fills `result`, including x.
   void run(SolveResult& result) {
     while (!ends(result)) {
     }
@@ -148,7 +148,7 @@ class Iteration {
   }
 
  private:
-  /// One run of one solver. True if it was the last.
+  /// Runs one solver once. Returns true if it was the last run.
   bool ends(SolveResult& result) {
     const double before = r_.norm();
     Step step(b_.size());
@@ -179,8 +179,8 @@ class Iteration {
     return true;
   }
 
-  /// True if the residual of x is less than this factor times that of x_, whose place it then
-  /// takes.
+  /// Replaces x_ by x if the residual of x is less than `factor` times that of x_. Returns true if
+  /// it did.
   bool take_better(const Vector& x, double factor) {
     if (!x.allFinite() || x == x_) return false;
     Vector r = b_ - system_.apply(x);
@@ -190,13 +190,14 @@ class Iteration {
     return true;
   }
 
-  /// True if x is as good as rounding lets it be: r is within that of b - A x, and small.
+  /// True if x is as accurate as rounding allows: r is within the rounding of b - A x, and small.
   bool is_rounding() const {
     const double rounding = 10 * kEpsilon * (b_.norm() + system_.norm() * x_.norm());
     return r_.norm() <= std::min(rounding, 1e-4 * b_.norm());
   }
 
-  /// |A^T r| where that is small enough for a least-squares solution, else a negative number.
+  /// Returns |A^T r| if it is small enough for a least-squares solution, otherwise a negative
+  /// number.
   double normal_residual(Outcome outcome) const {
     const double size = system_.apply_transpose(r_).norm();
     const bool broke_down = outcome == Outcome::kStrayed || outcome == Outcome::kSingular;
@@ -206,7 +207,8 @@ class Iteration {
     return size <= system_.norm() * bound ? size : -1;
   }
 
-  /// The rounding of a large x would hide the least residual: the next solver begins with 0.
+  /// Restarts from x = 0, because the rounding of a large x would hide the least residual. Keeps
+  /// the best x so far.
   void begin_again() {
     if (r_.norm() < best_residual_) {
       best_x_ = x_;
@@ -216,14 +218,14 @@ class Iteration {
     r_ = b_;
   }
 
-  /// True if GMRES was taken only for an M that MINRES cannot take.
+  /// True if GMRES was chosen only because MINRES cannot use this M.
   bool may_leave_gmres(const SolveResult& result) const {
     return options_.solver == LinearSolver::kAuto && result.solver == LinearSolver::kGmres &&
            system_.has_preconditioner() && is_symmetric(A_);
   }
 
-  /// Switches to a solver or a norm that may go on where this one stagnates; false if there is
-  /// none.
+  /// Switches to a solver or a norm that may continue where this one stagnates. Returns false if
+  /// there is none.
   bool changes_course(SolveResult& result) {
     if (is_rounding()) return false;
     const std::string from = fmt::format("from iteration {} on", monitor_.iterations() + 1);
@@ -235,7 +237,8 @@ class Iteration {
     }
     if (!system_.has_preconditioner()) return false;
     // MINRES with M minimizes the residual in the norm of M. If A is singular, another x may have a
-    // smaller residual in the 2-norm; and an M of large condition lets rounding end it sooner.
+    // smaller residual in the 2-norm; and with an M of large condition number, rounding ends MINRES
+    // sooner.
     if (!may_leave_gmres(result) && result.solver != LinearSolver::kMinres) return false;
     system_.drop_preconditioner();
     begin_again();
@@ -282,7 +285,7 @@ class Iteration {
   Monitor& monitor_;
   Vector x_;
   Vector r_;       ///< b - A x_
-  Vector best_x_;  ///< of the solvers before, if it was left out
+  Vector best_x_;  ///< best x of earlier solvers, from begin_again()
   double best_residual_ = std::numeric_limits<double>::infinity();
 };
 
@@ -292,13 +295,13 @@ struct ScaledVector {
   int exponent = 0;
 };
 
-/// b times a power of two, so that its largest entry is between 1 and 2.
+/// Returns b times a power of two such that its largest entry is between 1 and 2.
 ScaledVector scaled(const Vector& b) {
   const int exponent = -std::ilogb(b.cwiseAbs().maxCoeff());
   return {b.unaryExpr([&](double value) { return std::ldexp(value, exponent); }), exponent};
 }
 
-/// x times 2^exponent. Throws NumericalError where doubles do not hold it.
+/// Returns x times 2^exponent. Throws NumericalError if that is outside the range of doubles.
 Vector unscaled(const Vector& x, int exponent) {
   Vector result = x.unaryExpr([&](double value) { return std::ldexp(value, exponent); });
   if (!result.allFinite()) {
@@ -313,8 +316,8 @@ Vector unscaled(const Vector& x, int exponent) {
   return result;
 }
 
-/// Entries far below the largest one may have been rounded to multiples of 4.9e-324: the residual
-/// is that of the x that is returned.
+/// Undoes the scaling of A and b. Entries of x far below the largest one may be rounded to
+/// multiples of 4.9e-324. In that case the residual is computed again, for the returned x.
 void unscale(System& system,
              const ScaledVector& b,
              const SolveOptions& options,

@@ -10,9 +10,10 @@
 namespace matapprox::krylov {
 namespace {
 
-/// Squares and products of a few such sizes stay within the range of doubles.
+/// Sizes within 2 to plus or minus this power are not scaled: squares and products of a few of them
+/// stay within the range of doubles.
 constexpr int kSafeExponent = 100;
-/// Factor of the second try, where the first product overflowed or was zero.
+/// Exponent of the power of two for another try if the first product overflowed or was zero.
 constexpr int kProbeExponent = 512;
 constexpr std::uint64_t kSeed = 0x5ca1e;
 
@@ -30,7 +31,7 @@ int exponent_of(const LinearOperator& A, const char* message) {
       throw NumericalError(message);
     }
     const double largest = y.size() == 0 ? 0.0 : y.cwiseAbs().maxCoeff();
-    // The norm of y is within sqrt(n) of it, which is near enough.
+    // The norm of y is at most sqrt(n) times this, which is close enough.
     if (largest > 0) return std::ilogb(largest) - of_g - probe;
   }
   return kZeroExponent;

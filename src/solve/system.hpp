@@ -8,16 +8,17 @@
 namespace matapprox::krylov {
 
 /// A product with an operator times a power of two. Half of the power is applied before the product
-/// and half after it, so that neither side leaves the range of doubles where the scaled product is
+/// and half after it, so that neither side leaves the range of doubles if the scaled product is
 /// near 1.
 class ScaledProduct {
  public:
-  /// `shift` mu: the operator is A + mu I. One or two products with a random vector measure its
-  /// size; sizes within 2^-100 .. 2^100 are left as they are. Throws NumericalError, with
-  /// `message`, for NaN or Inf in them.
+  /// The operator is A + mu I with mu = `shift`. Up to three products with a random vector measure
+  /// its size; sizes within 2^-100 .. 2^100 are not scaled. Throws NumericalError, with `message`,
+  /// for NaN or Inf in these products.
   ScaledProduct(const LinearOperator& A, double shift, const char* message);
 
-  /// 2^exponent() (A + mu I) x, or with the transpose. Throws NumericalError for NaN or Inf.
+  /// Returns 2^exponent() (A + mu I) x, or the product with the transpose. Throws NumericalError
+  /// for NaN or Inf.
   Vector times(const Vector& x, bool transposed = false) const;
   int exponent() const { return exponent_; }
 
@@ -30,8 +31,8 @@ class ScaledProduct {
   double after_ = 1;
 };
 
-/// A + mu I and M ~ its inverse, each times a power of two, with products of one vector that are
-/// checked for NaN and Inf.
+/// The matrix A + mu I and a preconditioner M, its approximate inverse, each times a power of two.
+/// Products have one vector and are checked for NaN and Inf.
 class System {
  public:
   System(const LinearOperator& A, double shift, const LinearOperator* M);
@@ -45,12 +46,12 @@ class System {
     lanczos_norm = 0;
   }
 
-  /// apply() multiplies by A + mu I times 2 to this.
+  /// apply() multiplies by A + mu I times 2 to this power.
   int exponent() const { return matrix_.exponent(); }
   /// The largest |A x| / |x| of all products so far, a lower bound of |A|_2.
   double norm() const { return norm_; }
-  /// The largest column that MINRES has seen of its tridiagonal matrix, a lower bound of the norm
-  /// of M^1/2 A M^1/2 with the M there is.
+  /// Largest column norm so far of the tridiagonal matrix of MINRES, a lower bound of the norm of
+  /// M^1/2 A M^1/2 with the current M.
   double lanczos_norm = 0;
 
  private:

@@ -41,9 +41,9 @@ class Adding final : public Task {
 
   // s = y - 1/2 = (a_t + a_u) / 4 has the density 2 - 4 |s| on (-1/2, 1/2), highest at 0. So 1/2
   // is the best constant, wrong with probability P(|s| >= tau) = (1 - 2 tau)^2 = 0.8464, and the
-  // variance of s is (1/3 + 1/3) / 16 = 1/24. Who reads the first token and finds it marked, which
-  // happens in a share p of the samples, knows one of the two numbers; the other is uniform, and
-  // P(|a / 4| >= tau) = 1 - 4 tau.
+  // variance of s is (1/3 + 1/3) / 16 = 1/24. A predictor that reads the first token finds it
+  // marked in a share p of the samples. It then knows one of the two numbers; the other is uniform,
+  // and P(|a / 4| >= tau) = 1 - 4 tau.
   std::vector<Baseline> baselines(Split /*split*/, Index /*samples*/) const override {
     constexpr double kConstant = (1 - 2 * kAddingTolerance) * (1 - 2 * kAddingTolerance);
     const double p = pairs_.share_of_first();

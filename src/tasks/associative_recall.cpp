@@ -43,8 +43,8 @@ class AssociativeRecall final : public Task {
                          static_cast<std::int32_t>(shape_.vocabulary - 1));
     const std::vector<std::int32_t> keys = draw_different(values, keys_, pairs_, draws);
     const Index asked = draws.index(pairs_);
-    // pairs_ of the sequence's slots, each subset as likely: a slot is taken with probability
-    // (pairs to place) / (slots left). A pair is two tokens and one slot.
+    // Chooses pairs_ of the sequence's slots, all subsets equally likely: a slot is taken with
+    // probability (pairs to place) / (slots left). A pair is two tokens and one slot.
     Index placed = 0;
     std::size_t t = 0;
     for (Index left = shape_.length - 1 - pairs_; placed < pairs_; --left, ++t) {

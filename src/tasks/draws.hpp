@@ -16,7 +16,7 @@
 
 namespace matapprox::tasks {
 
-/// The longest sequence: its draws fit the 2^24 counters of an attempt.
+/// Length of the longest sequence: its draws fit the 2^24 counters of an attempt.
 inline constexpr Index kMaxLength = Index{1} << 24;
 
 /// Throws InvalidArgument unless an option of the task `who` is in least .. most.
@@ -37,8 +37,8 @@ inline void require_length(std::string_view who, Index length, Index least) {
   require_within(who, "length", length, least, kMaxLength);
 }
 
-/// The random numbers of one sample, one after the other: a sequence that depends on the seed, the
-/// split, the sample and the attempt only. RandomStream::kTask with i = split 2^46 + sample and
+/// The sequence of random numbers of one sample, which depends only on the seed, the split, the
+/// sample and the attempt. RandomStream::kTask with i = split 2^46 + sample and
 /// j = attempt 2^24 + number of the draw, four words a draw.
 class SampleDraws {
  public:
@@ -57,17 +57,18 @@ class SampleDraws {
     }
     return words_[used_++];
   }
-  /// In (0, 1), 53 bits, from two words.
+  /// Uniform in (0, 1), with 53 bits, from two words.
   double uniform() {
     const std::uint64_t low = word();
     const std::uint64_t high = word();
     return (static_cast<double>(((high << 32U) | low) >> 11U) + 0.5) * 0x1p-53;
   }
-  /// In 0 .. bound-1, from two words.
+  /// Uniform in 0 .. bound-1, from two words.
   Index index(Index bound) {
     return std::min(static_cast<Index>(uniform() * static_cast<double>(bound)), bound - 1);
   }
-  /// In 0 .. bound-1 for a small bound, from one word: each within 2^-32 of 1 / bound.
+  /// Uniform in 0 .. bound-1 for a small bound, from one word: each probability is within 2^-32 of
+  /// 1 / bound.
   std::int32_t symbol(std::int32_t bound) {
     return static_cast<std::int32_t>((std::uint64_t{word()} * static_cast<std::uint64_t>(bound)) >>
                                      32U);
@@ -81,7 +82,7 @@ class SampleDraws {
   std::size_t used_ = 4;
 };
 
-/// Fisher and Yates's shuffle, from the last place on.
+/// Fisher-Yates shuffle, from the last position down.
 template <class Value>
 void shuffle(std::vector<Value>& values, SampleDraws& draws) {
   for (Index k = std::ssize(values) - 1; k > 0; --k) {
@@ -90,8 +91,8 @@ void shuffle(std::vector<Value>& values, SampleDraws& draws) {
   }
 }
 
-/// `count` different ones of the ids first .. first + ids - 1: the first steps of the shuffle from
-/// the first place on.
+/// Draws `count` distinct ids of first .. first + ids - 1: the first steps of a Fisher-Yates
+/// shuffle, from the first position up.
 inline std::vector<std::int32_t> draw_different(std::int32_t first,
                                                 Index ids,
                                                 Index count,

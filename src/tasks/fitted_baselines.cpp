@@ -14,7 +14,7 @@ constexpr Index kMinFitted = 2000;
 constexpr Index kMaxSymbols = 32768;
 constexpr Index kSamplesAPart = 64;
 
-/// body(k, sample) for samples first + k, k = 0 .. count-1, in any order.
+/// Calls body(k, sample) for samples first + k, k = 0 .. count-1, in any order.
 void for_samples(const Task& task,
                  Split split,
                  Index first,
@@ -30,7 +30,7 @@ void for_samples(const Task& task,
   });
 }
 
-/// Cells, one row a reader, and labels of a run of samples.
+/// Cells, one row per reader, and labels of a range of samples.
 struct SeenSamples {
   std::vector<std::vector<Index>> cells;
   std::vector<std::int32_t> labels;
@@ -54,7 +54,7 @@ std::int32_t most_frequent(std::span<const Index> counts) {
   return static_cast<std::int32_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
 }
 
-/// The most frequent class of each cell, the least of equals.
+/// The most frequent class of each cell; ties go to the lowest class.
 std::vector<std::int32_t> fit_cells(const std::vector<Index>& cells,
                                     const std::vector<std::int32_t>& labels,
                                     Index cell_count,

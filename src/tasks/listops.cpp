@@ -23,7 +23,7 @@ constexpr Index kRootCells = kListopsDigits + kListopsOperators * kRootValues;
 
 Index root_token(const Sample& sample) { return sample.tokens.front(); }
 
-/// The operator and its value on the children that are digits, as if there were no others.
+/// Cell of the root operator and its value on the children that are digits, ignoring the others.
 Index root_and_digits(const Sample& sample) {
   const std::int32_t root = sample.tokens.front();
   if (root < kListopsDigits) return root;

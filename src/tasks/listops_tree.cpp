@@ -16,10 +16,10 @@ std::int32_t listops_apply(std::int32_t op, std::span<std::int32_t> digits) {
 }
 
 std::int32_t listops_value(std::span<const std::int32_t> tokens) {
-  std::vector<std::int32_t> digits;  // of the open lists, one after the other
+  std::vector<std::int32_t> digits;  // digits of the open lists, one list after the other
   struct OpenList {
     std::int32_t op;
-    std::size_t begin;  // of its digits
+    std::size_t begin;  // index of its first digit
   };
   std::vector<OpenList> open;
   for (const std::int32_t token : tokens) {
@@ -56,12 +56,12 @@ std::vector<std::int32_t> listops_root_digits(std::span<const std::int32_t> toke
 
 bool ListopsTrees::draw(SampleDraws& draws, std::vector<std::int32_t>& tokens) const {
   tokens.clear();
-  std::array<std::int32_t, kListopsDeepest> missing{};  // children of each open list
+  std::array<std::int32_t, kListopsDeepest> missing{};  // missing children of each open list
   std::size_t open = 0;
-  Index due = 1;  // nodes and brackets that are certain to come
+  Index due = 1;  // nodes and brackets still to be written
   for (;;) {
-    // Two bits decide between digit and operator, the other 30 which: each digit within 1e-9 of
-    // 1/10.
+    // Two bits decide between digit and operator, the other 30 which one: the probability of each
+    // digit is within 1e-9 of 1/10.
     const std::uint32_t word = draws.word();
     const bool digit = static_cast<Index>(open) + 1 >= max_depth || (word & 3U) != 0;
     if (!digit) {
@@ -69,7 +69,7 @@ bool ListopsTrees::draw(SampleDraws& draws, std::vector<std::int32_t>& tokens) c
       tokens.push_back(kListopsMin + static_cast<std::int32_t>(rest & 3U));
       const std::int32_t children = 2 + draws.symbol(max_children - 1);
       missing[open++] = children;
-      due += children;  // and its bracket, for the node itself
+      due += children;  // its bracket takes the place of the node itself
       if (static_cast<Index>(tokens.size()) + due > max_tokens) return false;
       continue;
     }

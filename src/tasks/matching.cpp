@@ -37,7 +37,7 @@ class Matching final : public Task {
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
     clear(sample);
-    // Different key words, the first of which occurs twice.
+    // Distinct key words, the first of which occurs twice.
     const std::vector<std::int32_t> keys =
         draw_different(kFirstKey, options_.words, 2 * options_.keys - 1, draws);
     const auto count = static_cast<std::size_t>(options_.keys);
@@ -65,7 +65,7 @@ class Matching final : public Task {
 
   std::vector<Baseline> baselines(Split /*split*/, Index samples) const override {
     require(samples >= 1, "baselines: samples {} is below 1", samples);
-    // A text without a repeated key word is of class 1 in 2 of 3 cases, and there are 3 of 4.
+    // 3 of 4 texts have no repeated key word, and 2 of 3 of these are of class 1.
     return {{"majority class", 0.5, 0},
             {"first token", 0.5, 0},
             {"bag of words", 0.5, 0},
@@ -73,7 +73,8 @@ class Matching final : public Task {
   }
 
  private:
-  /// Puts key words at places from `begin` on, in any order: all are as likely.
+  /// Puts the key words at some of the `places` positions from `begin` on; all positions and orders
+  /// are equally likely.
   static void place(std::vector<std::int32_t>& keys,
                     std::size_t begin,
                     std::size_t places,

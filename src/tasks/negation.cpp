@@ -109,7 +109,8 @@ class Negation final : public Task {
     require_length("negation", options_.length, 1 + options_.opinions * (options_.min_gap + 1));
   }
 
-  /// Of who knows the number of good opinions, and that each is turned as likely.
+  /// Error of a predictor that knows the number of good opinions; all are equally likely to be
+  /// negated.
   double bag_error() const {
     if (options_.balanced) return 0.5;
     const Index n = options_.opinions;
@@ -126,7 +127,7 @@ class Negation final : public Task {
         const double chance = std::exp(log_choose(good, turned) + log_choose(n - good, others) -
                                        log_choose(n, options_.negations));
         all += chance;
-        // turned good opinions are lost and `others` bad ones won.
+        // `turned` good opinions become bad and `others` bad ones good.
         if (2 * (good - turned + others) > n) one += chance;
       }
       error += std::exp(log_choose(n, good) - static_cast<double>(n) * std::log(2.0)) *
@@ -135,8 +136,9 @@ class Negation final : public Task {
     return error;
   }
 
-  /// Where the opinions stand, min_gap other tokens at least before each: all such places are as
-  /// likely. A filler is taken with probability (free ones) / (free ones and opinions to place).
+  /// Draws the positions of the opinions, with at least min_gap other tokens before each; all such
+  /// positions are equally likely. A filler is taken with probability (free ones) / (free ones and
+  /// opinions to place).
   std::vector<Index> draw_places(SampleDraws& draws) const {
     std::vector<Index> places;
     Index free = shape_.length - 1 - options_.opinions * (options_.min_gap + 1);
@@ -161,8 +163,8 @@ class Negation final : public Task {
     return token < kFirstWord + words ? 1 : -1;
   }
 
-  /// The opinion of the first word of opinion at the distances 1 .. reach from t, in one direction;
-  /// 0 if there is none. `distance` becomes that of the word.
+  /// The opinion of the nearest word of opinion at distances 1 .. reach from t, in one direction; 0
+  /// if there is none. `distance` becomes the distance of that word.
   int first_opinion(const Sample& sample, Index t, Index step, Index reach, Index& distance) const {
     for (distance = 1; distance <= reach; ++distance) {
       const Index u = t + step * distance;
@@ -174,20 +176,21 @@ class Negation final : public Task {
     return 0;
   }
 
-  /// Good words less bad words.
+  /// Number of good words minus number of bad words.
   int raw_sum(const Sample& sample) const {
     int sum = 0;
     for (const std::int32_t token : sample.tokens) sum += opinion_of(token);
     return sum;
   }
 
-  /// The share of wrong answers, for a sum of opinions that is 0 one half.
+  /// The share of wrong answers: one half if the sum of opinions is 0.
   static double share_wrong(int sum, const Sample& sample) {
     if (sum == 0) return 0.5;
     return (sum > 0) == (sample.label == 1) ? 0 : 1;
   }
 
-  /// Of a reader of all opinions that sees so many tokens behind each negation.
+  /// Share of wrong answers of a predictor that sees all opinions, and `reach` tokens after each
+  /// negation.
   double wrong_within(const Sample& sample, Index reach) const {
     int sum = raw_sum(sample);
     Index unused = 0;
@@ -198,7 +201,7 @@ class Negation final : public Task {
     return share_wrong(sum, sample);
   }
 
-  /// Of a reader for whom a negation turns the nearest opinion, before it or behind it.
+  /// The same for a predictor that applies a negation to the nearest opinion, before or after it.
   double wrong_of_nearest(const Sample& sample) const {
     int sum = raw_sum(sample);
     for (Index t = 0; t < shape_.length; ++t) {

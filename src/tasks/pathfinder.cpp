@@ -85,7 +85,7 @@ class Pathfinder final : public Task {
   }
 
  private:
-  /// The largest distance of two pixels that only a marker makes as bright, rounded down.
+  /// The largest distance, rounded down, of two pixels that are brighter than any dash.
   Index spread(const Sample& sample) const {
     const auto brightest_dash = static_cast<Index>(std::lround(255 * options_.contrast));
     std::vector<Point> bright;

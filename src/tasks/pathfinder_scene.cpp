@@ -15,7 +15,8 @@ Point ahead(Point p, Point direction, double length) {
   return {p.x + length * direction.x, p.y + length * direction.y};
 }
 
-/// The direction turned by 2 arctan t: no sine or cosine, whose last bit depends on the machine.
+/// The direction turned by 2 arctan t, without sine and cosine, whose last bit depends on the
+/// machine.
 Point turned(Point direction, double t) {
   const double scale = 1 / (1 + t * t);
   const double cosine = (1 - t * t) * scale;
@@ -32,7 +33,7 @@ class SceneDrawing {
         far_(static_cast<double>(options.side) - margin_),
         half_turn_(std::tan(options.max_turn / 2 * kRadiansADegree)) {}
 
-  /// Adds a curve of `dashes` dashes that keeps clear of all there is.
+  /// Adds a curve of `dashes` dashes that keeps clear of all others.
   bool add_curve(Index dashes) {
     for (int start = 0; start < kStartsTried; ++start) {
       DashedCurve curve;
@@ -66,7 +67,7 @@ class SceneDrawing {
     }
   }
 
-  /// The next dash of a curve whose last one ends at `at`; moves `at` and `direction` on.
+  /// Adds the next dash of a curve whose last one ends at `at`; updates `at` and `direction`.
   bool add_dash(DashedCurve& curve, Point& at, Point& direction, double gap) {
     for (int k = 0; k < kTurnsTried; ++k) {
       const Point there = turned(direction, between(-half_turn_, half_turn_));
@@ -85,7 +86,7 @@ class SceneDrawing {
     if (std::min(dash.to.x, dash.to.y) < margin_ || std::max(dash.to.x, dash.to.y) > far_) {
       return false;
     }
-    // The dash before is as near as the gap.
+    // The previous dash is only the gap away.
     const std::size_t before = own.empty() ? 0 : own.size() - 1;
     return is_clear(dash, std::span(own).first(before)) &&
            std::all_of(curves_.begin(), curves_.end(), [&](const DashedCurve& curve) {
@@ -105,7 +106,7 @@ class SceneDrawing {
 
   const PathfinderOptions& options_;
   SampleDraws& draws_;
-  double margin_;     // of the image, that a marker has room in
+  double margin_;     // margin of the image, with room for a marker
   double far_;        // the margin on the other side
   double half_turn_;  // tangent of half of the largest turn
   std::vector<DashedCurve> curves_;
@@ -119,14 +120,15 @@ Point end_of(const DashedCurve& curve, bool last) {
   return last ? curve.back().to : curve.front().from;
 }
 
-/// Two places for markers: the ends of a long curve, and an end of each, about as far apart.
+/// Two pairs of marker positions, about equally far apart: the ends of a long curve, and an end of
+/// each.
 struct MarkerPlaces {
   std::array<Point, 2> joined;
   std::array<Point, 2> apart;
 };
 
-/// One of the possible places, all as likely; nothing if there are none, or if markers on two of
-/// the four ends would touch.
+/// Draws one of the possible pairs of positions, all equally likely; nothing if there is none, or
+/// if markers on two of the four ends would touch.
 std::optional<MarkerPlaces> draw_places(const PathfinderOptions& options,
                                         const std::vector<DashedCurve>& curves,
                                         SampleDraws& draws) {

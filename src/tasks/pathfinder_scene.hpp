@@ -9,7 +9,7 @@
 
 namespace matapprox::tasks {
 
-/// In pixels: x to the right, y down, the image is [0, side]^2.
+/// A point in pixels, x to the right and y down; the image is [0, side]^2.
 struct Point {
   double x = 0;
   double y = 0;
@@ -22,7 +22,7 @@ struct Dash {
 
 using DashedCurve = std::vector<Dash>;
 
-/// What an image shows.
+/// Content of an image.
 struct PathfinderScene {
   std::vector<DashedCurve> curves;  ///< the two long ones first
   std::array<Point, 2> markers;
@@ -31,18 +31,18 @@ struct PathfinderScene {
 
 double squared_distance(Point a, Point b);
 double squared_distance(Point p, const Dash& dash);
-/// Of two dashes that do not cross.
+/// Requires two dashes that do not cross.
 double squared_distance(const Dash& a, const Dash& b);
 
-/// Options with the numbers in the place of the signs for "default".
+/// Options with numbers in place of the values that stand for "default".
 PathfinderOptions resolved(PathfinderOptions options);
 
-/// Tries to draw a scene, from resolved options; nothing if a curve finds no room
-/// or the four ends allow no fair pair of places for the markers.
+/// Tries to draw a scene from resolved options. Returns nothing if there is no room for a curve, or
+/// if the four ends allow no fair pair of marker positions.
 std::optional<PathfinderScene> draw_scene(const PathfinderOptions& options, SampleDraws& draws);
 
-/// side x side brightnesses 0..1, row by row: the share of samples of a pixel that are on a dash
-/// or a marker, times its brightness, the largest of all.
+/// Brightnesses 0..1 of side x side pixels, by rows. A dash or marker gives a pixel its brightness
+/// times the share of the pixel's samples that are on it; the largest of these values is taken.
 std::vector<double> render(const PathfinderOptions& options, const PathfinderScene& scene);
 
 }  // namespace matapprox::tasks

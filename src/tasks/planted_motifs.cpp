@@ -14,13 +14,13 @@ namespace matapprox::tasks {
 namespace {
 
 constexpr std::int32_t kBaseCount = 4;
-/// With n, as the importer of FASTA files has it.
+/// Includes n, as in the importer of FASTA files.
 constexpr Index kMotifVocabulary = 5;
 constexpr std::string_view kMotifLetters = "acgt";
 constexpr Index kMinMotif = 4;
 constexpr Index kMaxMotif = 64;
 constexpr Index kFastaLine = 70;
-/// The draws of a sample that is never asked for make the words.
+/// The words are drawn with the random numbers of a sample that is never requested.
 constexpr Index kWordsSample = SampleDraws::kSamples - 1;
 
 using Word = std::vector<std::int32_t>;
@@ -31,7 +31,7 @@ std::span<const std::int32_t> letters_of(const Sample& sample) {
   return {sample.tokens.data(), static_cast<std::size_t>(real)};
 }
 
-/// Where the word stands first; the length where it does not.
+/// Position of the first occurrence of the word; the length if there is none.
 Index first_place(std::span<const std::int32_t> letters, const Word& word) {
   return std::search(letters.begin(), letters.end(), word.begin(), word.end()) - letters.begin();
 }
@@ -95,19 +95,19 @@ class PlantedMotifs final : public Task {
   void draw_words() {
     SampleDraws draws(seed_, Split::kTrain, kWordsSample);
     for (Index k = 0; k < options_.motif; ++k) a_.push_back(draws.symbol(kBaseCount));
-    // Of equal letters there is no other order.
+    // Equal letters have no other order.
     while (std::count(a_.begin(), a_.end(), a_.front()) == options_.motif)
       a_.back() = draws.symbol(kBaseCount);
     b_ = a_;
     while (b_ == a_) shuffle(b_, draws);
   }
 
-  /// Of one word, or of two that do not overlap, the first one before the second; all such places
-  /// are as likely.
+  /// Draws the position of one word, or of two that do not overlap, the first one before the
+  /// second; all such positions are equally likely.
   std::pair<Index, Index> places(Index length, SampleDraws& draws) const {
     const Index w = options_.motif;
     if (options_.question == MotifQuestion::kPresence) return {draws.index(length - w + 1), 0};
-    // Two different ones of the places that are left when the first word is one letter shorter.
+    // Two distinct numbers below `room`; w - 1 more for the second word keeps it behind the first.
     const Index room = length - 2 * w + 2;
     Index first = draws.index(room);
     Index second = draws.index(room - 1);
@@ -116,7 +116,7 @@ class PlantedMotifs final : public Task {
     return {first, second + w - 1};
   }
 
-  /// A word may also be there by chance; where neither is found the larger class is answered.
+  /// A word may also occur by chance. If neither word is found, the answer is the larger class.
   std::int32_t by_first_word(const Sample& sample) const {
     const std::span<const std::int32_t> letters = letters_of(sample);
     const Index a = first_place(letters, a_);

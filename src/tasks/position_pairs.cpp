@@ -25,7 +25,7 @@ Index PositionPairs::count(Index gaps) const {
 }
 
 std::pair<Index, Index> PositionPairs::draw(SampleDraws& draws) const {
-  // Pairs are numbered by gap, then by position; the gap of pair k by bisection of count.
+  // Pairs are numbered by gap, then by position; the gap of pair k is found by bisection.
   const Index k = draws.index(count(gaps_));
   Index low = 0;
   Index high = gaps_;

@@ -7,11 +7,11 @@
 
 namespace matapprox::tasks {
 
-/// Pairs of positions t < u of a sequence with min_gap <= u - t <= max_gap, all as likely.
+/// Pairs of positions t < u of a sequence with min_gap <= u - t <= max_gap, all equally likely.
 class PositionPairs {
  public:
-  /// max_gap 0: length - 1. Throws InvalidArgument, beginning with `who`, for a length below 2 or
-  /// gaps that are not 1 <= min_gap <= max_gap < length.
+  /// max_gap 0: length - 1. Throws InvalidArgument, whose message begins with `who`, for a length
+  /// below 2 or gaps that are not 1 <= min_gap <= max_gap < length.
   PositionPairs(std::string_view who, Index length, Index min_gap, Index max_gap);
 
   std::pair<Index, Index> draw(SampleDraws& draws) const;
@@ -19,7 +19,7 @@ class PositionPairs {
   double share_of_first() const;
 
  private:
-  /// Pairs with one of the `gaps` smallest gaps g: the sum of length - g.
+  /// Number of pairs with one of the `gaps` smallest gaps g: the sum of length - g.
   Index count(Index gaps) const;
 
   Index length_;

@@ -28,7 +28,7 @@ constexpr TaskRow task_row(std::string_view name, std::string_view summary) {
           }};
 }
 
-/// One line a task.
+/// One line per task.
 constexpr std::array kTaskRows{
     task_row<AddingOptions, adding_task>("adding", "the sum of two marked numbers"),
     task_row<TemporalOrderOptions, temporal_order_task>("temporal_order",

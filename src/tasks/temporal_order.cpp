@@ -31,9 +31,9 @@ class TemporalOrder final : public Task {
     sample.tokens[static_cast<std::size_t>(second)] = kNoiseSymbols + sample.label % 2;
   }
 
-  // Who reads the first token and finds a signal, which happens in a share p of the samples, is
-  // left with two classes. Who counts the tokens, but knows no order, takes XY for YX or the other
-  // way round.
+  // A predictor that reads the first token finds a signal in a share p of the samples, and is then
+  // left with two classes. A predictor that counts the tokens, but does not know their order,
+  // confuses XY and YX.
   std::vector<Baseline> baselines(Split /*split*/, Index /*samples*/) const override {
     const double p = pairs_.share_of_first();
     return {{"majority class", 0.75, 0},

@@ -18,8 +18,8 @@ namespace {
 using hdf5::Location;
 
 const std::string kTokenFormat = "matapprox tokens";
-/// Version 1 has token ids and a class a row, no features and no sets of labels; files that have no
-/// more are written as such.
+/// Version 1 has token ids and one class per row, no features and no sets of labels; files without
+/// those are written as version 1.
 constexpr Index kTokenVersion = 2;
 constexpr Index kLargestId = std::numeric_limits<std::int32_t>::max();
 
@@ -37,7 +37,7 @@ void write_token_names(const Location& root,
   hdf5::write_text(root, name, text);
 }
 
-/// One number a row.
+/// Writes one number per row.
 template <class Value>
 void write_token_column(const Location& root,
                         const std::string& name,
@@ -139,7 +139,7 @@ void read_token_table(const Location& root, Index width, TokenSet& set) {
       });
 }
 
-/// Rows of N tokens with their features one behind the other.
+/// Reads rows of N tokens, the features of each token one after the other.
 void read_feature_table(const Location& root, Index width, TokenSet& set) {
   set.values.reserve(static_cast<std::size_t>(set.ends.back() * set.features));
   const auto take_row = [&](Index row, const double* values) {
@@ -161,7 +161,7 @@ void read_feature_table(const Location& root, Index width, TokenSet& set) {
       });
 }
 
-/// The largest N of a file: that of its table of ids or of features.
+/// The largest N of a file, from its table of ids or of features.
 Index read_width(const Location& root, const TokenSet& set, const std::string& table) {
   const std::vector<Index> extents = hdf5::extents_of(root, table);
   const Index numbers = std::max<Index>(1, set.features);
@@ -176,7 +176,7 @@ Index read_width(const Location& root, const TokenSet& set, const std::string& t
       kLongestSequence));
 }
 
-/// The lines of a text dataset, `count` of them; none if there is no such dataset.
+/// Reads the `count` lines of a text dataset; none if there is no such dataset.
 std::vector<std::string> read_token_names(const Location& root,
                                           const std::string& name,
                                           Index count) {
@@ -216,7 +216,7 @@ void require_token_format(const Location& root) {
   }
 }
 
-/// Rows of 0 and 1, one a label.
+/// Reads rows of 0 and 1, one number per label.
 void read_targets(const Location& root, Index rows, TokenSet& set) {
   require_memory(static_cast<double>(rows) * static_cast<double>(set.classes), root.file);
   set.targets.reserve(static_cast<std::size_t>(rows * set.classes));
@@ -235,7 +235,7 @@ void read_targets(const Location& root, Index rows, TokenSet& set) {
       });
 }
 
-/// Classes or sets of labels.
+/// Reads classes or sets of labels.
 void read_answers(const Location& root, Index rows, TokenSet& set) {
   if (hdf5::has_link(root, "targets")) {
     if (hdf5::has_link(root, "labels"))

@@ -15,13 +15,13 @@
 namespace matapprox::tasks {
 namespace {
 
-using RowLists = std::array<std::vector<Index>, 3>;  // by split
+using RowLists = std::array<std::vector<Index>, 3>;  // one list per split
 
 std::vector<Index>& rows_of(RowLists& lists, Split split) {
   return lists[static_cast<std::size_t>(split)];
 }
 
-/// Puts rows in an order that is a function of the seed, the split and the rows only.
+/// Puts rows in an order that depends only on the seed, the split and the rows.
 void shuffle_rows(std::vector<Index>& rows, std::uint64_t seed, Split split) {
   constexpr Index kRowsOfASplit = Index{1} << 46;
   std::vector<std::pair<std::uint64_t, Index>> keys;
@@ -36,7 +36,7 @@ void shuffle_rows(std::vector<Index>& rows, std::uint64_t seed, Split split) {
       keys.begin(), keys.end(), rows.begin(), [](const auto& key) { return key.second; });
 }
 
-/// Moves a share of the training rows, at least one, to a split that has none.
+/// Moves a share of the training rows, at least one, to a split without rows.
 void take_share(RowLists& lists, Split split, double share) {
   std::vector<Index>& training = rows_of(lists, Split::kTrain);
   if (!rows_of(lists, split).empty() || training.empty()) return;
@@ -48,7 +48,7 @@ void take_share(RowLists& lists, Split split, double share) {
   training.erase(training.end() - count, training.end());
 }
 
-/// Rows of the split that the file gives them.
+/// Lists of rows by the split that the file assigns to them.
 RowLists rows_by_split(const TokenSet& set) {
   RowLists lists;
   for (Index row = 0; row < set.size(); ++row) {
@@ -59,10 +59,10 @@ RowLists rows_by_split(const TokenSet& set) {
   return lists;
 }
 
-/// The class of each row, or a number for its set of labels.
+/// The class of each row, or an index of its set of labels.
 std::vector<Index> label_groups(const TokenSet& set) {
   if (!set.has_label_sets()) return {set.labels.begin(), set.labels.end()};
-  std::map<std::string, Index> numbers;  // of the bytes of a set
+  std::map<std::string, Index> numbers;  // keys are the bytes of a set
   std::vector<Index> groups;
   for (Index row = 0; row < set.size(); ++row) {
     const auto target = set.target(row);
@@ -73,13 +73,13 @@ std::vector<Index> label_groups(const TokenSet& set) {
   return groups;
 }
 
-/// Moves one part of the training rows to the split `left_out`: rows are dealt to the folds one by
-/// one, class after class.
+/// Moves one part of the training rows to the split `left_out`. Rows are assigned to the folds in
+/// turn, class after class.
 void take_fold(RowLists& lists,
                Split left_out,
                const TokenSet& set,
                const TokenFileOptions& options) {
-  constexpr Index kFoldRows = Index{3} << 46;  // behind those of shuffle_rows
+  constexpr Index kFoldRows = Index{3} << 46;  // after those of shuffle_rows
   std::vector<Index>& training = rows_of(lists, Split::kTrain);
   require(options.folds <= std::ssize(training),
           "token_file: {} folds are more than the {} rows of {}{}",
@@ -230,13 +230,13 @@ class TokenFileTask final : public Task {
   const std::vector<Index>& rows(Split split) const {
     return rows_[static_cast<std::size_t>(split)];
   }
-  /// Of features, which have no ids, the same for all rows.
+  /// The first token of a row; features have no ids and are represented by 0.
   std::int32_t first_token(Index row) const {
     return set_.features > 0 ? 0 : set_.sequence(row).front();
   }
   std::int32_t label(Index row) const { return set_.labels[static_cast<std::size_t>(row)]; }
 
-  /// Those that most training rows have.
+  /// Finds the labels that most training rows have.
   void learn_common_labels() {
     std::vector<Index> with(static_cast<std::size_t>(set_.classes));
     for (const Index row : rows(Split::kTrain)) {
@@ -261,7 +261,7 @@ class TokenFileTask final : public Task {
             {"no labels", static_cast<double>(all) / answers, count}};
   }
 
-  /// The most frequent class of the training rows, the least of equals.
+  /// The most frequent class of the training rows; ties go to the lowest class.
   using Counts = std::unordered_map<std::int32_t, Index>;
   static std::int32_t most_frequent(const Counts& counts) {
     const auto less = [](const auto& a, const auto& b) {

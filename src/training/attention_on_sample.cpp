@@ -8,8 +8,8 @@
 namespace matapprox::training {
 namespace {
 
-/// The vector whose product with a matrix is the mean of some of its rows or columns, as `what`
-/// says.
+/// Returns the vector whose product with a matrix is the mean of the chosen rows or columns; `what`
+/// names these in errors.
 Matrix weights_of_mean(const std::vector<Index>& chosen, Index size, const char* what) {
   require(!chosen.empty(), "attention rows: there are no {}s to average", what);
   Matrix weights = Matrix::Zero(size, 1);
@@ -27,16 +27,16 @@ using attention::LayerContext;
 using attention::TokenMatrix;
 using attention::Workspace;
 
-/// A model with its numbers, and what a forward pass left.
+/// A model with its parameters, and the results of a forward pass.
 struct AttentionOnSample::Run {
   Run(const ModelDescription& description, std::span<const float> values, tasks::Sample a_sample)
       : model(description), parameters(values.begin(), values.end()), sample(std::move(a_sample)) {}
   Model<double> model;
   std::vector<double> parameters;
   tasks::Sample sample;
-  std::vector<std::uint8_t> mask;           ///< of the rows that the layers see
-  std::vector<TokenMatrix<double>> inputs;  ///< of the attention of each layer
-  std::vector<double> residual_scores;      ///< what the layers pass on
+  std::vector<std::uint8_t> mask;           ///< mask of the rows that the layers process
+  std::vector<TokenMatrix<double>> inputs;  ///< input of the attention of each layer
+  std::vector<double> residual_scores;      ///< passed from layer to layer
   Index length = 0;
 
   LayerContext<double> context(Workspace<double>& workspace) const {
@@ -48,7 +48,8 @@ struct AttentionOnSample::Run {
   }
 };
 
-/// Each product has a cache and a workspace of its own, so that threads do not meet.
+/// The effective attention matrix. Each product has its own cache and workspace, so that threads
+/// share no memory.
 class AttentionOnSample::Operator final : public LinearOperator {
  public:
   Operator(std::shared_ptr<const Run> run, Index layer, Index head)
@@ -80,7 +81,7 @@ class AttentionOnSample::Operator final : public LinearOperator {
     LayerContext<double> context = run_->context(workspace);
     std::vector<double> residual_scores = run_->residual_scores;
     if (!residual_scores.empty()) context.residual_scores = residual_scores.data();
-    // The gradient of the parameters, which E^T X does not need, goes nowhere.
+    // The gradient of the parameters, which E^T X does not need, is discarded.
     std::vector<double> gradient;
     std::vector<double> residual_scores_gradient;
     if (transposed) {

@@ -12,7 +12,7 @@ using attention::LayerContext;
 using attention::TokenMatrix;
 using attention::Workspace;
 
-/// Sums over the numbers of a layer.
+/// Sums over the entries of a layer's output.
 struct Sums {
   double count = 0;
   double sum = 0;
@@ -29,7 +29,7 @@ struct Sums {
       count += static_cast<double>(output.cols());
     }
   }
-  /// NaN of numbers that are not finite.
+  /// Returns NaN if an entry is not finite.
   double standard_deviation() const {
     const double mean = sum / count;
     const double variance = squares / count - mean * mean;

@@ -54,7 +54,7 @@ void check_options(const ModelDescription& description) {
                     "the task's answer",
                     "a class for each token",
                     "a number, a class or a set of labels for a sample");
-  // The pattern is that of a text's own length, and texts have any.
+  // The pattern depends on the length of each text, which is arbitrary.
   require_on_device(
       description.options.pair_separator < 0 || description.options.attention != "psf",
       "pair_separator with psf",
@@ -87,7 +87,7 @@ LengthScale device_scale(attention::SimpletronScale scale) {
   throw InvalidArgument("training on a device: unknown scale");
 }
 
-/// Sets what the mechanism's options say.
+/// Sets the mechanism and its options.
 void set_mechanism(const ModelDescription& description, MultiHeadShape& heads) {
   const NamedOptions& named = description.attention_options;
   const std::string& name = description.options.attention;
@@ -210,7 +210,7 @@ ModelShape device_model(const training::Model<T>& model,
   const training::ModelOptions& options = description.options;
   const tasks::TaskShape& task = description.task;
   const bool number = task.answer == tasks::Answer::kNumber;
-  // Refuses a loss that does not fit the task.
+  // Throws if the loss does not fit the task.
   const training::Loss checked(loss, task);
   ModelShape shape;
   shape.samples = samples;
@@ -349,7 +349,7 @@ void PackedBatch<T>::check(const tasks::Sample& sample) const {
           classes_ - 1);
 }
 
-/// Rows of padding up to the length of the batch's sequences.
+/// Appends rows of padding, up to the length of the batch's sequences.
 template <class T>
 void PackedBatch<T>::add_padding(Index rows) {
   tokens_.insert(tokens_.end(), static_cast<std::size_t>(rows), 0);
@@ -359,7 +359,7 @@ void PackedBatch<T>::add_padding(Index rows) {
   masked_ = masked_ || rows > 0;
 }
 
-/// Segments of a sequence that begins with `tokens`.
+/// Appends the segments of a sequence of tokens.
 template <class T>
 void PackedBatch<T>::add_segments(std::span<const std::int32_t> tokens, Index rows) {
   std::int32_t segment = 0;
@@ -372,8 +372,8 @@ void PackedBatch<T>::add_segments(std::span<const std::int32_t> tokens, Index ro
   }
 }
 
-/// A sequence of tokens from `begin` to `end` of the sample, or all of one of features. A text
-/// without tokens has padding alone, where its cls_token would be too.
+/// Appends the sequence of tokens begin .. end - 1 of a sample, or all of a sample of features. A
+/// text without tokens is padding only, including the row of its cls_token.
 template <class T>
 void PackedBatch<T>::add_sequence(const tasks::Sample& sample, Index begin, Index end) {
   if (cls_token_) {

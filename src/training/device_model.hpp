@@ -8,29 +8,29 @@
 
 namespace matapprox::cuda {
 
-/// A model as the device's kernels take it, for batches of `samples` samples, with parameters where
-/// the model's own list has them. Throws NotAvailable, naming the option, for what the device does
-/// not do (docs/cuda.md has the table).
+/// Returns the shape of a model for the device's kernels, for batches of `samples` samples, with
+/// parameters at the offsets of the model's own list. Throws NotAvailable, naming the option, for
+/// what the device does not support (docs/cuda.md has the table).
 template <class T>
 ModelShape device_model(const training::Model<T>& model,
                         const training::LossOptions& loss,
                         Index samples);
 
-/// The optimizer's settings; `list` says which parameters are trained. The learning rate comes with
-/// each step.
+/// Returns the optimizer's settings. `list` tells which parameters are trained. The learning rate
+/// is passed with each step.
 StepSettings device_settings(const training::OptimizerOptions& options,
                              const attention::ParameterList& list);
 
-/// The learning rate of step t = 1..steps.
+/// Returns the learning rate of step t = 1..steps.
 double learning_rate(const training::OptimizerOptions& options, Index step, Index steps);
 
-/// Samples one after the other, as the device takes them.
+/// Samples one after the other, in the layout of the device.
 template <class T>
 class PackedBatch {
  public:
   explicit PackedBatch(const ModelShape& model);
-  /// The next sample. Throws InvalidArgument for one that does not fit the model; all samples have
-  /// its length.
+  /// Appends a sample. Throws InvalidArgument if it does not fit the model; all samples have its
+  /// length.
   void add(const tasks::Sample& sample);
   void clear();
   Index samples() const { return samples_; }
@@ -43,14 +43,14 @@ class PackedBatch {
   void add_sequence(const tasks::Sample& sample, Index begin, Index end);
   void add_texts(const tasks::Sample& sample);
 
-  Index length_;  ///< of a sample
+  Index length_;  ///< tokens of a sample
   bool cls_token_;
   Index features_of_token_;
   Index vocabulary_;
   Index segments_;
   Index segment_separator_;
   Index pair_separator_;
-  Index classes_;  ///< 0: a number is asked
+  Index classes_;  ///< 0: the answer is a number
   bool label_sets_;
   Index samples_ = 0;
   bool masked_ = false;  ///< a sample has padding

@@ -9,7 +9,8 @@
 
 namespace matapprox::cuda {
 
-/// The steps of a training run on a device: parameters and means stay there, samples go there.
+/// Steps of a training run on a device. Parameters and means stay there; samples are uploaded for
+/// each step.
 class DeviceSteps {
  public:
   /// Throws NotAvailable for a model that the device does not train, or without a device.
@@ -19,11 +20,11 @@ class DeviceSteps {
               const SessionMaker& make_session);
 
   void begin(const training::TrainingState& state, std::uint64_t seed);
-  /// Step state.optimizer.step + 1 on these samples of the training split; of the state, only the
-  /// number of steps is kept up. Samples are made while the device works on the step before.
+  /// Takes step state.optimizer.step + 1 on these samples of the training split. Only the number of
+  /// steps is updated in the state. Samples are made while the device works on the previous step.
   void step(std::span<const Index> samples, training::TrainingState& state);
-  /// Brings the state up to date. Throws NumericalError where a loss or a gradient was not finite:
-  /// that step, and those after it, were not taken, and the state is that before it.
+  /// Updates the state from the device. Throws NumericalError if a loss or a gradient was not
+  /// finite: that step and all later ones were not taken, and the state is that before it.
   void read_back(training::TrainingState& state);
 
  private:
@@ -32,7 +33,7 @@ class DeviceSteps {
   std::unique_ptr<TrainingSession> session_;
   PackedBatch<float> batch_;
   tasks::Sample sample_;
-  Index taken_ = 0;  ///< steps when the state was last up to date
+  Index taken_ = 0;  ///< number of steps at the last update of the state
 };
 
 }  // namespace matapprox::cuda

@@ -7,7 +7,8 @@
 namespace matapprox::training {
 namespace {
 
-/// Samples with a label that were given it or not, and those without it that were given it.
+/// Number of samples with a label that were given it (right) or not (missed), and of those without
+/// it that were given it (wrong).
 struct LabelCounts {
   Index right = 0;
   Index missed = 0;

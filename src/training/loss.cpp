@@ -13,8 +13,8 @@ const char* answer_name(tasks::Answer answer) {
   return answer == tasks::Answer::kLabels ? "set of labels" : "class";
 }
 
-/// Binary cross entropy against wanted(c) and its gradient (sigma(o) - q) / C, without overflow:
-/// log(1 + e^-|o|) + max(o, 0) - q o.
+/// Returns the binary cross entropy against q = wanted(c) and sets its gradient (sigma(o) - q) / C.
+/// The sum of log(1 + e^-|o|) + max(o, 0) - q o does not overflow.
 template <class T, class Wanted>
 double binary_loss(const T* out, Index classes, const Wanted& wanted, T* d_out) {
   const auto count = static_cast<double>(classes);
@@ -54,7 +54,7 @@ Loss::Loss(const LossOptions& options, const tasks::TaskShape& task)
   require(!number || smoothing_ == 0, "loss: label_smoothing is for classes");
 }
 
-/// d/do of cross entropy: softmax(o) - q.
+/// The derivative of cross entropy by o is softmax(o) - q.
 template <class T>
 double Loss::class_loss(const T* out, Index label, T* d_out) const {
   const Index C = task_.classes;

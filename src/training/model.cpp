@@ -19,10 +19,9 @@ using attention::Workspace;
 
 namespace {
 
-// Arrays of a model's cache: pooled tokens; normed tokens; what layers pass on and its gradient;
-// pooled tokens through tanh, and what dropout leaves of them; both texts of a pair joined; from
-// kTokens on what enters each block. Children: the blocks from 0 on, after them the layers around
-// them.
+// Arrays of a model's cache: pooled tokens; normed tokens; residual scores and their gradient;
+// pooled tokens after tanh, and after dropout; both texts of a pair joined; from kTokens on, the
+// input of each block. Children: the blocks from 0 on, then the layers around them.
 constexpr std::size_t kPooled = 0;
 constexpr std::size_t kNormed = 1;
 constexpr std::size_t kResidualScores = 2;
@@ -34,15 +33,15 @@ constexpr std::size_t kTokens = 7;
 constexpr std::size_t kNormChild = 0;
 constexpr std::size_t kHeadChild = 1;
 constexpr std::size_t kEmbeddingNormChild = 2;
-constexpr std::size_t kTextChild = 3;  ///< and the next: of each of two texts, all of a model
-/// Sample numbers of the second of two texts, from which its dropout is drawn.
+constexpr std::size_t kTextChild = 3;  ///< and the next one: a model's cache for each of two texts
+/// Added to a sample's number for the second of two texts, from which its dropout is drawn.
 constexpr Index kSecondText = Index{1} << 46;
 
 constexpr Index kMaxLayers = 1024;
 /// Number of the dropout before the head; those of the blocks are below it.
 constexpr Index kHeadDropout = Index{1} << 20;
 
-/// Tokens that the blocks see beside those of the sample.
+/// Number of tokens that the blocks process in addition to those of the sample.
 Index added_tokens(const ModelDescription& description) {
   return description.options.embedding.cls_token ? 1 : 0;
 }
@@ -182,7 +181,7 @@ struct Model<T>::Text {
   bool empty() const { return sequence.tokens.empty() && sequence.features.empty(); }
 };
 
-/// The second one is empty where a model reads no pairs.
+/// Returns the texts of a sample. The second one is empty if the model reads no pairs.
 template <class T>
 std::array<typename Model<T>::Text, 2> Model<T>::texts(const tasks::Sample& sample) const {
   const Text whole{{sample.tokens, sample.features}, sample.mask};
@@ -262,7 +261,8 @@ TokenMap<T> Model<T>::joined(Index rows, Cache<T>& cache) const {
 
 template <class T>
 TokenMap<T> Model<T>::head_input(Index rows, Cache<T>& cache) const {
-  // Joined texts are needed as they are in the backward pass, what the head reads is dropped.
+  // The backward pass needs joined texts without dropout, so the input of the head is another
+  // array.
   const bool apart = pooler_ != nullptr || reads_pairs();
   return apart ? cache.array(kHeadInput, rows, joined_width()) : joined(rows, cache);
 }
@@ -281,17 +281,18 @@ double Model<T>::training_numbers(Index length) const {
   const auto hidden = static_cast<double>(options.block.feed_forward);
   const bool bare = options.block.kind == attention::BlockKind::kBare;
   const bool pre = options.block.kind == attention::BlockKind::kPreNorm;
-  // A norm keeps what it made; a feed-forward layer its input, hidden numbers and their slopes.
+  // A norm stores its result; a feed-forward layer its input, hidden numbers and their slopes.
   double block = bare ? 0 : tokens * (pre ? 2 : 1);
   if (!bare && hidden > 0) block += tokens * (2 + 2 * hidden);
   double sum = 0;
   for (Index l = 0; l < layers(); ++l) {
     const auto own = static_cast<double>(attention(l).cost(length).stored);
-    // Between passes all layers' numbers are there, in the backward pass one layer's gradients.
+    // The numbers of all layers exist between passes, the gradients of one layer in the backward
+    // pass.
     sum += block + own + tokens;
     if (l == 0) sum += own;
   }
-  // What the embedding made, and in the backward pass gradients of tokens: three of the model, two
+  // Result of the embedding, and gradients of tokens in the backward pass: three of the model, two
   // of a block, one of the embedding.
   sum += 7 * tokens + (norm_ ? 2 * tokens : 0) + (embedding_norm_ ? tokens : 0);
   const double pooled =

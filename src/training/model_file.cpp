@@ -69,7 +69,7 @@ tasks::TaskShape read_shape(const Location& root) {
   return shape;
 }
 
-/// Floats as an array of one extent or two.
+/// Writes floats as an array with one or two extents.
 void write_floats(const Location& group,
                   const std::string& name,
                   const std::vector<Index>& extents,
@@ -141,7 +141,7 @@ std::vector<TrainingPoint> read_history(const Location& place) {
   return history;
 }
 
-/// A row of `columns` numbers for each validation.
+/// Writes a row of `columns` numbers for each validation.
 void write_rows(const Location& place,
                 const std::string& name,
                 const std::vector<std::vector<double>>& rows,
@@ -158,7 +158,7 @@ void write_rows(const Location& place,
                      });
 }
 
-/// `parameters`: how many there are, arrays and not numbers.
+/// `parameters` is the number of parameter arrays, not of their entries.
 void write_state(const Location& root, std::size_t parameters, const TrainingState& state) {
   const Handle group = hdf5::create_group(root, "state");
   const Location place{group, root.file};
@@ -197,7 +197,7 @@ std::vector<float> read_flat(const Location& place, const std::string& name, Ind
   return floats;
 }
 
-/// `columns` numbers for each validation.
+/// Reads `columns` numbers for each validation.
 std::vector<std::vector<double>> read_rows(const Location& place,
                                            const std::string& name,
                                            std::size_t validations,
@@ -238,7 +238,7 @@ TrainingState read_state(const Location& root, const Model<float>& model, bool h
     state.attention_std =
         read_rows(place, "attention_std", validations, static_cast<std::size_t>(model.layers()));
   }
-  if (hdf5::has_link(place, "start")) {  // of a run that was started from another model
+  if (hdf5::has_link(place, "start")) {  // in runs that were started from another model
     state.start = read_flat(place, "start", parameters);
     state.deviations = read_rows(place, "deviations", validations, list.parameters().size());
   }
@@ -261,8 +261,8 @@ void require_model(const Location& root) {
   }
 }
 
-/// What the file says about the model, read as options are read anywhere; what does not fit is the
-/// file's fault.
+/// Reads the file's description of the model. Options are read as anywhere else; if they do not
+/// fit, the file is damaged.
 SavedModel read_description(const Location& root) {
   SavedModel saved;
   saved.seed = hdf5::get_seed(root, "seed");

@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kNumber = '*';
 
-/// What `*` stands for in a name, or nothing if the name is not of the pattern.
+/// Returns the number that `*` stands for in a name, or nothing if the name does not match the
+/// pattern.
 std::optional<std::string_view> number_in(std::string_view name, std::string_view pattern) {
   const auto star = pattern.find(kNumber);
   if (star == std::string_view::npos)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNormalQuantile = 1.959963984540054;
 
-/// Ranks from 1 in increasing order; equal values share the mean of their ranks.
+/// Returns ranks from 1 in increasing order; equal values share the mean of their ranks.
 std::vector<double> midranks(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -29,7 +29,8 @@ std::vector<double> midranks(const std::vector<double>& values) {
   return ranks;
 }
 
-/// Variance of `values` about their mean, over one less than their number; 0 for a single one.
+/// Returns the variance of `values` about their mean, divided by one less than their number; 0 for
+/// a single value.
 double sample_variance(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const auto n = static_cast<double>(values.size());
@@ -39,8 +40,8 @@ double sample_variance(const std::vector<double>& values) {
   return sum / (n - 1);
 }
 
-/// The share of the other class's samples below each of `own`, by the ranks among `own` and among
-/// all.
+/// Returns for each of `own` the share of the other class's samples below it, from the ranks among
+/// `own` and among all.
 std::vector<double> shares_below(const std::vector<double>& own,
                                  const std::vector<double>& ranks_among_all,
                                  std::size_t others) {
@@ -61,7 +62,7 @@ void set_interval(double variance, RocArea& roc) {
     roc.high = 1 / (1 + std::exp(-half - logit));
     return;
   }
-  // All pairs in the same order: what n trials without an exception leave open, 0.025^(1/n).
+  // All pairs are in the same order: the bound after n trials without an exception, 0.025^(1/n).
   const auto rarer = static_cast<double>(std::min(roc.positives, roc.negatives));
   const double open = std::pow(0.025, 1 / rarer);
   roc.low = roc.area == 1 ? open : 0;

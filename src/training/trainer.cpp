@@ -16,16 +16,17 @@
 namespace matapprox::training {
 namespace {
 
-/// Groups of samples that have a gradient of their own: a number that does not depend on the
-/// threads; fewer where the gradients would be more than this many numbers.
+/// Bounds for the number of groups of samples that have their own gradient. The number does not
+/// depend on the threads. It is reduced if the gradients have more than kGradientNumbers numbers.
 constexpr Index kMaxGroups = 16;
 constexpr Index kMinGroups = 4;
 constexpr Index kGradientNumbers = Index{1} << 26;
-/// Parameters that a thread adds up at a time.
+/// Number of parameters that a thread sums at a time.
 constexpr Index kReduced = Index{1} << 15;
-/// Of one step.
+/// Largest number of samples of one step.
 constexpr Index kMaxSamples = Index{1} << 24;
-/// Parameters, the best ones, two means of the optimizer, their sum of gradients.
+/// Number of arrays as long as the parameters: parameters, best parameters, two means of the
+/// optimizer, sum of gradients.
 constexpr Index kArraysOfParameters = 5;
 
 using TrainingClock = std::chrono::steady_clock;
@@ -47,7 +48,7 @@ void freeze_parameters(const std::string& names, attention::ParameterList& list)
   }
 }
 
-/// The 95 % interval of a share from `errors` of `answers`. [Wil27]
+/// Sets the share of errors and its 95 % interval. [Wil27]
 void set_error(Index errors, Index answers, Evaluation& evaluation) {
   constexpr double z = 1.959963984540054;
   const auto n = static_cast<double>(answers);
@@ -55,8 +56,8 @@ void set_error(Index errors, Index answers, Evaluation& evaluation) {
   const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
   const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
   evaluation.error = p;
-  // Without an error the lower end is exactly 0, with errors alone the upper one exactly 1;
-  // rounding misses both.
+  // Without errors the lower bound is exactly 0, with errors only the upper one is exactly 1; both
+  // formulas are off by rounding.
   evaluation.error_low = errors == 0 ? 0 : middle - half;
   evaluation.error_high = errors == answers ? 1 : middle + half;
   evaluation.answers = answers;
@@ -81,7 +82,7 @@ void TrainingOptions::visit(OptionVisitor& v) {
           "is kept; 0: none");
 }
 
-/// What one thread works in.
+/// Sample and work memory of one thread.
 struct Trainer::Worker {
   tasks::Sample sample;
   attention::Cache<float> cache;
@@ -95,10 +96,11 @@ struct Trainer::Group {
   double loss = 0;
 };
 
-/// A step or a validation was cancelled in the middle: nothing of it is in the state.
+/// Thrown if a step or a validation is cancelled in the middle. The state then contains nothing of
+/// it.
 struct Trainer::Cancelled {};
 
-/// While it lives, steps and validations ask this whether to end.
+/// During its lifetime, steps and validations call `asked`, which returns true if they are to end.
 struct Trainer::CancellationScope {
   CancellationScope(Trainer& a_trainer, std::function<bool()> asked) : trainer(a_trainer) {
     trainer.cancelled_ = std::move(asked);
@@ -198,7 +200,7 @@ void Trainer::give_worker(std::unique_ptr<Worker> worker) {
   pool_->idle.push_back(std::move(worker));
 }
 
-/// Data without end are taken in their order; others in an order that is drawn for each epoch.
+/// Infinite data are used in their order, finite data in an order that is drawn for each epoch.
 Index Trainer::training_sample(Index running_number, std::uint64_t seed) {
   const Index size = task_.size(tasks::Split::kTrain);
   if (size == 0) return running_number;
@@ -405,8 +407,8 @@ TrainingEnd Trainer::run_steps(TrainingState& state,
   const Index first = state.optimizer.step;
   try {
     while (true) {
-      // Here, not after the step: a run that was cancelled in the middle of a validation makes it
-      // again.
+      // The validation comes here, not after the step, so that a run that was cancelled in the
+      // middle of it repeats it.
       const bool due = validation_is_due(state);
       if (due) validate(state);
       save_if(due || state.seconds - saved >= control.checkpoint_seconds);
@@ -430,7 +432,7 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   const bool two_classes =
       task_.shape().answer == tasks::Answer::kClass && task_.shape().classes == 2;
   const bool sets = task_.shape().answer == tasks::Answer::kLabels;
-  // Scores of a sample: of class 1 against class 0, or of each label.
+  // Scores of a sample: that of class 1 against class 0, or those of all labels.
   const auto width = static_cast<std::size_t>(sets ? task_.shape().classes : 1);
   std::vector<double> scores(two_classes || sets ? static_cast<std::size_t>(count) * width : 0);
   std::vector<std::uint8_t> positive(scores.size());

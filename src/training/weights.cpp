@@ -23,7 +23,7 @@ std::string json_of(const NamedOptions& options) {
   return json.dump();
 }
 
-/// A parameter as a file has it.
+/// A parameter as stored in a file.
 struct Weight {
   Index rows = 0;
   Index cols = 0;
@@ -41,7 +41,7 @@ std::map<std::string, Weight> weights_of_model(const std::string& path) {
   return weights;
 }
 
-/// Tensors of one dimension are rows: what other programs make of a bias.
+/// Reads tensors of one dimension as rows, since other programs store a bias with one dimension.
 std::map<std::string, Weight> weights_of_tensors(const std::string& path) {
   std::map<std::string, Weight> weights;
   for (const NamedTensor& tensor : read_safetensors(path).tensors) {
@@ -60,7 +60,7 @@ std::map<std::string, Weight> weights_of_tensors(const std::string& path) {
   return weights;
 }
 
-/// The first of these names that the file has.
+/// Finds the first of these names that the file contains.
 std::map<std::string, Weight>::const_iterator first_of(const std::map<std::string, Weight>& weights,
                                                        const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -69,7 +69,7 @@ std::map<std::string, Weight>::const_iterator first_of(const std::map<std::strin
   return weights.end();
 }
 
-/// Weight and bias of a linear map, one under the other, and the columns of a head.
+/// Weight and bias of a linear map. The columns of a head are those of both, one below the other.
 struct Projection {
   Projection(const ParameterList& list, const std::string& name, std::span<float> values)
       : weight(map_of(list.find(name + ".weight"), values)),

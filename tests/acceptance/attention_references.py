@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""What training and data import say against scikit-learn and Python, on random cases. To be run by hand.
+"""Checks areas under ROC curves and the import of words against scikit-learn and Python, on random cases. Run by hand.
 
     attention_references.py PROGRAM [--cases 1000] [--torch-python FILE]
 
-Areas under ROC curves: token files of short sequences from few ids, so that most scores are equal to others, with sets
-of labels drawn at random; a model with the parameters that it starts with scores them, and `evaluate` must give
-each label the area that scikit-learn's roc_auc_score has for what `evaluate --outputs` writes, to 1e-12. The same of
-files with two classes.
+Areas under ROC curves: token files have short sequences of few ids, so that many scores are equal, and randomly drawn
+sets of labels. A model with its initial parameters scores them. For each label `evaluate` must give the area that
+scikit-learn's roc_auc_score computes from the output of `evaluate --outputs`, to 1e-12. Files with two classes are
+checked in the same way.
 
 Words: `data import csv --tokens words` of random texts (punctuation, control characters, letters beyond ASCII, words of more
 than 100 characters) must give the vocabulary and the ids that Python's re and Counter give, for vocabularies of several
-sizes and cut texts.
+sizes and truncated texts.
 
-With --torch-python, a Python with torch, numpy and h5py, bert_start.py runs with it: a model that begins with weights of BERT's
-layout against PyTorch's forward pass to 1e-5, for three sizes.
+With --torch-python, a Python with torch, numpy and h5py, bert_start.py runs with it: it compares a model that starts from
+weights in BERT's layout with PyTorch's forward pass to 1e-5, for three sizes.
 
 Exit status 0 if all agree, 1 if something does not, 77 (skipped) without numpy, h5py or scikit-learn.
 """
@@ -37,7 +37,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-LABELS = 50  # of a token file
+LABELS = 50  # number of labels of a token file
 TOLERANCE = 1e-12
 
 
@@ -52,13 +52,14 @@ def run(*command):
 
 
 def drawn_file(rng, path, labels):
-    """A token file whose test rows are single ids, id t in as many rows as no other; ids and targets of those rows."""
+    """Writes a token file whose test rows are single ids; each id t has a different number of rows. Returns the ids and
+    targets of those rows."""
     ids = int(rng.integers(2, 9))
     counts = rng.choice(np.arange(2, 40), ids, replace=False)
     tests = np.repeat(np.arange(ids), counts)
-    share = rng.uniform(0.05, 0.95, (ids, labels))  # so that labels depend on the id, hence on the score
+    share = rng.uniform(0.05, 0.95, (ids, labels))  # labels depend on the id, hence on the score
     targets = (rng.random((len(tests), labels)) < share[tests]).astype("u1")
-    # A label on all rows or on none has no area.
+    # A label of all rows or of none has no area.
     targets[0, :], targets[-1, :] = 0, 1
     rows = np.concatenate([tests, [0, 1, 0, 1]]).astype("i4")
     with h5py.File(path, "w") as file:
@@ -81,8 +82,8 @@ def drawn_file(rng, path, labels):
 
 
 def scores_by_row(outputs, tests):
-    """What the model says to each test row. Its order within the split is another, so ids are told by how often they
-    occur."""
+    """Returns the scores of each test row. The order within the split differs, so ids are identified by their number of
+    rows."""
     values, counts = np.unique(outputs, axis=0, return_counts=True)
     of_count = {int(count): value for value, count in zip(values, counts)}
     ids, in_file = np.unique(tests, return_counts=True)
@@ -91,7 +92,7 @@ def scores_by_row(outputs, tests):
 
 
 def areas(program, folder, rng, labels, seed):
-    """Areas as `evaluate` and as scikit-learn have them, a label each, and the share of pairs with equal scores."""
+    """Returns the areas of `evaluate` and of scikit-learn by label, and the fraction of pairs with equal scores."""
     tokens, model, outputs = folder / "tokens.h5", folder / "model.h5", folder / "outputs.npy"
     tests, targets = drawn_file(rng, tokens, labels)
     run(program, "attention", "train", "--task", "token_file", "--path", tokens, "--attention", "tokenwise", "--width", 8,
@@ -183,7 +184,7 @@ def check_words(program, folder):
                 longest, "-o", folder / "words.h5", "--force")
             with h5py.File(folder / "words.h5") as file:
                 names = file["token_names"][()].decode().split("\n")
-                rows = {0: [], 2: []}  # of the training, and of the test
+                rows = {0: [], 2: []}  # texts of the training and of the test split
                 for row, length, split in zip(file["tokens"][()], file["lengths"][()], file["split"][()]):
                     rows[int(split)].append(row[:length].tolist())
             names = names[:-1] if names[-1] == "" else names

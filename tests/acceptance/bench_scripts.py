@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every script of scripts/bench on tiny sizes, and the recipes of the tables that take them.
+"""Runs every script of scripts/bench on tiny sizes, and the recipes of the tables that use them.
 
     bench_scripts.py PROGRAM [--bench MATAPPROX_BENCH] [--python PYTHON ...] [SCRIPT ...]
 
-A script runs with the first of the Pythons (this one, then those named) that has the packages that it needs; where none
-has, or a program is not built, it is skipped and the reason is said. Exit status 0 if none failed, 77 if all were
-skipped. Nothing is said about speed: `scripts/figures measure` is for that.
+A script runs with the first Python (this one, then those named) that has the packages it needs. If none has them, or a
+program is not built, the script is skipped and the reason is printed. Exit status 0 if none failed, 77 if all were
+skipped. Speed is not checked: `scripts/figures measure` is for that.
 """
 import argparse
 import json
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NUMPY, SCIPY = ["numpy"], ["numpy", "scipy"]
 SKLEARN = ["numpy", "scipy", "sklearn", "h5py", "threadpoolctl"]
 
-# Script: its arguments beside --small and --json, and what it needs: modules of Python and, in braces, programs.
+# Script: its arguments beside --small and --json, and its requirements: Python modules and, in braces, programs.
 SCRIPTS = {
     "attention": (["--program", "{program}", "--no-torch", "--threads"], ["{attention}"]),
     "attention_peers": (["--program", "{program}"], ["{attention}", "torch", "safetensors"]),
@@ -41,7 +41,7 @@ SCRIPTS = {
     "whole_command": (["{program}", "1", "1"], ["numpy", "sklearn", "h5py"]),
 }
 WITHOUT_JSON = {"cuda_torch"}
-# Tables of docs/benchmarks.md that scripts/figures makes of them.
+# Tables of docs/benchmarks.md that scripts/figures makes with these scripts.
 RECIPES = {
     "peers": ["{bench}", *SKLEARN],
     "speed": ["{bench}", *SCIPY],
@@ -51,7 +51,7 @@ RECIPES = {
 
 
 class Skipped(Exception):
-    """With the reason."""
+    """A script is skipped; the message is the reason."""
 
 
 def python_with(modules, pythons):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A model that begins with weights of BERT's layout against PyTorch's forward pass.
+"""Compares a model that starts from weights in BERT's layout with PyTorch's forward pass.
 
     bert_start.py PROGRAM [--layers 3] [--width 48] [--heads 4]
 
-Makes a BERT of random weights from torch.nn.TransformerEncoderLayer, which was not written by us: token,
+Makes a BERT of random weights from torch.nn.TransformerEncoderLayer, an independent implementation: token,
 position and segment embeddings with a norm, post-norm layers with erf GELU, a tanh pooler, a classifier. Writes
 its weights under BERT's names as a safetensors file, and pairs of texts of several lengths as a token file.
 `PROGRAM attention train --start-from ... --name-map bert` with a step that changes nothing (every parameter
@@ -65,7 +65,7 @@ class Bert(torch.nn.Module):
 
 
 def bert_tensors(model):
-    """The weights under BERT's names."""
+    """Returns the weights under BERT's names."""
     tensors = {
         "bert.embeddings.word_embeddings.weight": model.word.weight,
         "bert.embeddings.position_embeddings.weight": model.position.weight,
@@ -128,12 +128,13 @@ def write_tokens(path, sequences):
         file.create_dataset("tokens", data=tokens)
         file.create_dataset("lengths", data=np.array([len(s) for s in sequences], "i4"))
         file.create_dataset("labels", data=np.arange(len(sequences), dtype="i4") % CLASSES)
-        # The program asks for training and validation samples, too: a third each.
+        # The program also requires training and validation samples: two of each.
         file.create_dataset("split", data=np.array([2] * (len(sequences) - 4) + [0, 0, 1, 1], "i1"))
 
 
 def largest_difference(rows, expected):
-    """Of each row to the nearest of those expected, which must be another one each time; over their size."""
+    """Returns the largest difference between a row and its nearest expected row, relative to the largest expected
+    entry. Infinity unless each expected row is the nearest of some row."""
     distances = np.abs(rows[:, None, :] - expected[None, :, :]).max(axis=2)
     if len(set(distances.argmin(axis=1))) != len(expected):
         return np.inf
@@ -183,7 +184,7 @@ def main():
             run(options.program, "attention", "map", folder / "model.h5", "-o", folder / "map.npy", "--layer",
                 options.layers - 1, "--head", 1, "--force", "--quiet")
             ours = np.load(folder / "map.npy")
-            # The sample is one of the texts, padded: the rows and columns of its tokens.
+            # The sample is one of the padded texts; only the rows and columns of its tokens are compared.
             nearest = min(np.abs(ours[:len(a), :len(a)] - a).max()
                           for a in (np.array(result[1][1].tolist()) for result in results))
             print(f"attention of the last layer, [CLS] {kind}: {nearest:.1e}")

@@ -1,7 +1,7 @@
 """Matrices of order 1 to 60 with a structure that is hard for some algorithm, for properties.py.
 
-generate(seed, index) gives matrix number `index`: its kind is that of its place in KINDS, everything else is
-drawn from a generator of its own, so that each matrix can be made without the others.
+generate(seed, index) gives matrix number `index`. Its position in KINDS gives its kind; a generator of its own draws
+everything else, so that each matrix can be made without the others.
 """
 import dataclasses
 
@@ -16,7 +16,7 @@ class Generated:
     seed: int
     index: int
     kind: str
-    exponent: int  # decimal, of the scale
+    exponent: int  # decimal exponent of the scale
     A: np.ndarray
 
     @property
@@ -29,7 +29,7 @@ class Generated:
 
     @property
     def is_symmetric(self):
-        """To the bit."""
+        """True if A equals its transpose bit for bit."""
         return self.is_square and bool(np.array_equal(self.A, self.A.T))
 
 
@@ -38,7 +38,7 @@ def orthogonal(rng, n):
 
 
 def symmetric_part(B):
-    """Symmetric to the bit: addition commutes."""
+    """Symmetric bit for bit, because addition commutes."""
     return (B + B.T) / 2
 
 
@@ -70,7 +70,7 @@ def nearly_symmetric(rng, n):
 
 
 def rounded_symmetric(rng, n):
-    """What floating-point arithmetic leaves of a symmetric product."""
+    """A symmetric product with the rounding errors of floating-point arithmetic."""
     Q = orthogonal(rng, n)
     return (Q * rng.uniform(0.5, 1, n)) @ Q.T
 
@@ -122,7 +122,7 @@ def graded_rows(rng, n):
 
 
 def graded_beyond_range(rng, n):
-    """Rows that end far below the smallest double beside the first."""
+    """Rows whose last entries are far below the smallest double, relative to the first."""
     return np.logspace(0, -400, n)[:, None] * rng.standard_normal((n, n)) if n > 1 else np.ones((1, 1))
 
 
@@ -159,14 +159,14 @@ def copies_of_eigenvalues(rng, n):
 
 
 def copies_of_blocks(rng, n):
-    """A block diagonal matrix of one small symmetric block: each eigenvalue n / k times."""
+    """A block diagonal matrix of copies of one small symmetric block: each eigenvalue occurs n / k times."""
     k = int(rng.integers(1, 5))
     block = np.round(symmetric_part(rng.standard_normal((k, k))) * 8) / 8
     return np.kron(np.eye(max(1, n // k)), block)
 
 
 def bipartite_components(rng, n):
-    """The normalized Laplacian of isolated pairs: 0 and 2 as often as there are pairs."""
+    """The normalized Laplacian of isolated pairs: eigenvalues 0 and 2, each once per pair."""
     return np.kron(np.eye(max(1, n // 2)), np.array([[1.0, -1.0], [-1.0, 1.0]]))
 
 
@@ -240,7 +240,7 @@ def generate(seed, index):
     kind = KINDS[index % len(KINDS)]
     n = int(rng.choice([1, 2, 3, rng.integers(4, 17), rng.integers(17, 61), rng.integers(17, 61), 60]))
     A = np.asarray(kind(rng, n), np.float64)
-    # A power of two changes no digit but those of subnormals.
+    # Scaling by a power of two changes only the digits of subnormals.
     exponent = int(rng.choice(EXPONENTS))
     largest = np.abs(A).max(initial=0.0)
     if exponent != 0 and largest > 0:
@@ -249,7 +249,7 @@ def generate(seed, index):
 
 
 def write_matrix_market(path, A, symmetric):
-    """The entries that are not 0 with all their digits; of a symmetric matrix those of the lower triangle."""
+    """Writes the nonzero entries with all their digits; of a symmetric matrix only those of the lower triangle."""
     i, j = np.nonzero(np.tril(A) if symmetric else A)
     with open(path, "w") as file:
         file.write(f"%%MatrixMarket matrix coordinate real {'symmetric' if symmetric else 'general'}\n")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the program on hostile files: wrong, huge, damaged, altered, and files that are none.
+"""Runs the program on hostile files: wrong, huge, damaged or altered ones, and paths that are not regular files.
 
     hostile_files.py PROGRAM [--count N] [--seed S] [--only INDEX] [--family NAME] [--keep FOLDER]
 
-For each of N files of hostile_inputs.py one command runs, with at most 4 GB of address space and 20 s of CPU time. It has to
-end with a documented exit code other than 1 (a defect of the program), without a signal, and say why where it is not 0. A file
-below 1 MB may take no more than 1 GB of memory. What is printed is UTF-8 without control characters, and nothing of the
-files outside of the folder is in it or in what is written. Each failure is printed with the line that makes it again.
+For each of N files of hostile_inputs.py one command runs, with at most 4 GB of address space and 20 s of CPU time. It must
+end without a signal and with a documented exit code other than 1 (a defect of the program), and state a reason if the code
+is not 0. A file below 1 MB may take at most 1 GB of memory. The output must be UTF-8 without control characters, and
+neither it nor the written files may contain anything from files outside the folder. Each failure is printed with the command
+line that reproduces it.
 """
 import argparse
 import collections
@@ -31,11 +32,11 @@ import numpy as np
 import hostile_inputs
 
 CPU_SECONDS = 20
-WALL_SECONDS = 300  # a process that waits without computing, on a machine with other work
+WALL_SECONDS = 300  # for a process that waits without computing, on a machine with other work
 ADDRESS_SPACE = 4_000_000 * 1024
 MEMORY = 10**9
 SMALL_FILE = 10**6
-MARKER = 271828.1828125  # the numbers of the files that nobody may read
+MARKER = 271828.1828125  # content of the files that the program must not read
 MARKER_TEXTS = ("271828", "2.71828")
 DOCUMENTED = {0, 2, 3, 4, 5, 130}
 BIDIRECTIONAL = {0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069}
@@ -98,7 +99,7 @@ def make_base(program, folder):
 # ---- The command of a file
 
 def matrix_command(rng, path, folder, base):
-    """One that reads the file as a matrix, a block of columns or a right side."""
+    """Draws a command that reads the file as a matrix, a block of columns or a right-hand side."""
     saved, out = hostile_inputs.pick(rng, base.saved), folder / "out.h5"
     method = hostile_inputs.pick(rng, METHODS)
     rank = [] if method in ("exact", "hierarchical") else ["--rank", str(int(rng.integers(1, 4)))]
@@ -147,7 +148,8 @@ def command_of(rng, hostile, folder, base):
 # ---- Running
 
 def prepare(unprivileged):
-    """What the child does before the program begins: its limits, and root's right to read everything given up."""
+    """Returns the function that the child runs before the program starts: it sets the limits and, if asked, drops
+    root's capabilities to read every file."""
     libc = ctypes.CDLL(None, use_errno=True)
 
     def limited():
@@ -180,12 +182,12 @@ def run(program, arguments, hostile, folder):
 
 
 def wait(child, blocks):
-    """The status and what the process used; one that is to wait is interrupted."""
+    """Returns the status and the resource usage. A process that is expected to block is interrupted after a second."""
     begin, interrupted = time.monotonic(), False
     for turn in itertools.count():
         done, status, usage = os.wait4(child.pid, os.WNOHANG)
         if done:
-            child.returncode = 0  # it was waited for
+            child.returncode = 0  # os.wait4 has reaped the child
             return status, usage, False
         elapsed = time.monotonic() - begin
         if blocks and elapsed > 1 and not interrupted:
@@ -199,7 +201,7 @@ def wait(child, blocks):
         time.sleep(min(0.002 * 1.1**turn, 0.1))
 
 
-# ---- What has to hold
+# ---- Checks
 
 def unprintable(text):
     return [character for character in text if (unicodedata.category(character) in ("Cc", "Zl", "Zp", "Cs") and character != "\n")
@@ -242,7 +244,7 @@ def problems(made, hostile, folder):
 
 
 def check(arguments, index, base):
-    """The failures of one file, and its run."""
+    """Returns the failures of one file, and its run."""
     rng = np.random.default_rng([arguments.seed, index])
     families = {family.__name__: family for family in hostile_inputs.FAMILIES}
     family = families[arguments.family] if arguments.family else hostile_inputs.family_of(rng)

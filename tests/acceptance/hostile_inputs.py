@@ -1,7 +1,7 @@
-"""Files that a stranger may send: each family writes one file and says what it is given to the program as.
+"""Files that a stranger may send. Each family writes one file and states how it is passed to the program.
 
-`generate(rng, family, folder, base)` returns a Hostile. `base` has valid files to damage, made by the program itself,
-and `outside`, a folder whose files may never be read.
+`generate(rng, family, folder, base)` returns a Hostile. `base` contains valid files to damage, made by the program
+itself, and `outside`, a folder whose files must never be read.
 """
 import collections
 import contextlib
@@ -17,8 +17,9 @@ import zlib
 import h5py
 import numpy as np
 
-# path: of the file; kind: matrix, saved, config, weights or model; codes: the exit codes that are right, any documented
-# one where it is empty; blocks: whether the program waits until it is interrupted; refused_by: capabilities to drop.
+# path: the file; kind: matrix, saved, config, weights or model; codes: the correct exit codes, any documented one if
+# empty; blocks: true if the program waits until it is interrupted; unprivileged: true if the capabilities that let root
+# read every file are dropped.
 Hostile = collections.namedtuple("Hostile", "path kind codes blocks unprivileged", defaults=("matrix", (), False, False))
 
 HUGE = [0, -1, 1, 46341, 65536, 10**7, 10**9, 2**31 - 1, 2**31, 2**32 + 1, 2**48, 2**62, 2**63 - 1, 2**63, 2**64, 10**30]
@@ -38,7 +39,7 @@ def write(path, content):
 
 
 def gzipped(rng, path, content):
-    """The text as it is, or compressed under the name with .gz."""
+    """Writes the text as it is, or compressed under the name with .gz."""
     if rng.uniform() < 0.75:
         return write(path, content)
     raw = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
@@ -140,7 +141,7 @@ def npy_of_wild_numbers(rng, folder, base):
 
 
 def npz(rng, folder, base):
-    """Archives with wrong sizes, bombs, hostile names, and members that lead elsewhere."""
+    """Archives with wrong sizes, decompression bombs, hostile names, and members whose paths leave the folder."""
     raw = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(raw, "w", pick(rng, [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
         warnings.simplefilter("ignore")
@@ -243,7 +244,7 @@ def small_dataset(file, name="A"):
 
 
 def hdf5_outside(rng, folder, base):
-    """Numbers that lie in a file elsewhere: external storage, external links, virtual datasets."""
+    """Values stored in another file: external storage, external links, virtual datasets."""
     path, way = folder / pick(rng, ["x.h5", "x.hdf5", "x.mat"]), pick(rng, ["storage", "link", "virtual", "group"])
     with hdf5(path) as file:
         if way == "storage":
@@ -260,7 +261,7 @@ def hdf5_outside(rng, folder, base):
 
 
 def saved_outside(rng, folder, base):
-    """A saved approximation whose factor lies in a file elsewhere."""
+    """A saved approximation with a factor stored in another file."""
     path = damaged_copy(base.saved[0], folder / "s.h5")
     with h5py.File(path, "r+") as file:
         group = file["values/1"]
@@ -298,14 +299,14 @@ def hdf5_bomb(rng, folder, base):
 def hdf5_names(rng, folder, base):
     with hdf5(folder / "n.h5") as file:
         for _ in range(int(rng.integers(1, 4))):
-            with contextlib.suppress(ValueError, OSError, RuntimeError):  # the name is there
+            with contextlib.suppress(ValueError, OSError, RuntimeError):  # the name exists already
                 file.create_dataset(pick(rng, SPOILED[:10]) or b"A", data=np.arange(float(pick(rng, [1, 4]))))
         small_dataset(file, pick(rng, [b"A", b"B", b"\x1b[31m"]) + b"_")
     return Hostile(folder / "n.h5")
 
 
 def hdf5_kinds(rng, folder, base):
-    """Datasets of every shape and type but a matrix, links that lead nowhere or round in a circle."""
+    """Datasets of every shape and type except a matrix, dangling links and circular links."""
     with hdf5(folder / "k.h5") as file:
         for position in range(int(rng.integers(1, 4))):
             name = f"d{position}"
@@ -378,7 +379,7 @@ NUMBERS = [-1, 0, 1, -5, 2, 3, 2**31, 2**48, 2**62, -2**63, 2**63 - 1, float("na
 
 
 def saved_numbers(rng, folder, base):
-    """One or two numbers or texts of a saved approximation replaced, without a checksum that would tell."""
+    """Replaces one or two numbers or texts of a saved approximation; no checksum detects the change."""
     path = damaged_copy(pick(rng, base.saved), folder / "s.h5")
     with h5py.File(path, "r+") as file:
         items = [file]
@@ -414,7 +415,7 @@ def saved_sizes(rng, folder, base):
         for group in file["values"].values():
             if group.attrs["kind"] in (b"random", "random"):
                 group.attrs["rows"], group.attrs["cols"] = np.int64(sizes[0]), np.int64(sizes[1])
-        if rng.uniform() < 0.7:  # the projection and its transpose alone
+        if rng.uniform() < 0.7:  # keep only the projection and its transpose
             keep = [name for name, factor in file["factors"].items()
                     if file[f"values/{int(factor.attrs['value'])}"].attrs["kind"] in (b"random", "random")]
             file["factors"].attrs["count"] = np.int64(1)
@@ -451,7 +452,7 @@ def weights(rng, folder, base):
     return Hostile(write(folder / "w.safetensors", struct.pack("<Q", size) + header.encode() + bytes(64)), "weights")
 
 
-# ---- Not files, or not to be read
+# ---- Wrong content, special files and files without permission
 
 def wrong_signature(rng, folder, base):
     name = "x" + pick(rng, [".npy", ".npz", ".mat", ".png", ".jpg", ".pgm", ".h5", ".mtx", ".mtx.gz", ".csv", ".edges", ".net"])
@@ -493,7 +494,7 @@ def missing(rng, folder, base):
 
 
 def sparse_file(rng, folder, base):
-    """Gigabytes of zeros that take no room on the disk, behind a right beginning."""
+    """Gigabytes of zeros that occupy no disk space, after a valid beginning."""
     name = pick(rng, ["s.npy", "s.mtx", "s.csv", "s.png", "s.h5", "s.npz", "s.mat", "s.pgm"])
     start = {"s.npy": npy_bytes("{'descr': '<f8', 'fortran_order': False, 'shape': (20000, 20000), }"), "s.pgm": b"P5 60000 60000 255\n",
              "s.mtx": b"%%MatrixMarket matrix array real general\n20000 20000\n"}.get(name, b"")
@@ -513,7 +514,7 @@ FAMILIES = [matrix_market, huge_sizes, array_of_wild_numbers, table, edges, paje
             npz_bomb, gzip_bomb, mat, png, png_bomb, pgm, jpeg, hdf5_outside, saved_outside, hdf5_unwritten, hdf5_bomb, hdf5_names, hdf5_kinds,
             deep_groups, truncated, flipped, overwritten, saved_numbers, saved_sizes, saved_sparse_sizes, weights, wrong_signature, device, fifo,
             directory, forbidden, missing, sparse_file, hostile_name]
-# Bombs take the longest to make, and what is altered has the most places.
+# Decompression bombs take the longest to make; alterations have the most variants.
 OFTEN = {saved_numbers: 6, flipped: 4, truncated: 2, matrix_market: 2, npz: 2, mat: 2, hdf5_kinds: 2}
 SELDOM = {npz_bomb, gzip_bomb, png_bomb, hdf5_bomb, sparse_file, fifo, config_bomb}
 

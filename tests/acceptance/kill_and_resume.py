@@ -3,11 +3,11 @@
 
     kill_and_resume.py PROGRAM MATRIX [--kills 20] [--seed 1] [OPTION ...]
 
-Runs one Chord fit to its end (with the OPTIONs, behind --). Then starts the same fit again and again with
+Runs one Chord fit to its end (with the OPTIONs, after --). Then starts the same fit again and again with
 --checkpoint-seconds 1, kills it with SIGKILL at a random moment after its first checkpoint, and checks that
-the file loads and re-measures to the error that it states. At last each killed fit is resumed: the factors
-must equal those of the uninterrupted fit, bit for bit (compared as exported NumPy archives, byte for byte
-per array). Exit status 0 if everything holds.
+the file loads and that a new measurement agrees with the error it states. Finally each killed fit is resumed:
+its factors must equal those of the uninterrupted fit bit for bit (compared as exported NumPy archives, byte for
+byte per array). Exit status 0 if everything holds.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ def factors(program, saved, scratch):
 
 
 def relative_difference(program, saved, matrix):
-    """Stated error of the file against a fresh measurement, relative to the norm of the matrix."""
+    """Difference between the stated error of the file and a new measurement, relative to the norm of the matrix."""
     stated = json.loads(run([program, "info", saved, "--json", "-"]).stdout)["error_frobenius"]
     fresh = json.loads(run([program, "measure", saved, matrix, "--json", "-", "--exact-error"]).stdout)
     error = fresh["results"][0]["error_frobenius"]
@@ -46,7 +46,7 @@ def fit_command(options, output):
 
 
 def kill_one(options, output, moments):
-    """Starts a fit, waits for its first checkpoint and a random while, kills it. Seconds it ran."""
+    """Starts a fit, waits for its first checkpoint and a random time, then kills it. Returns the seconds it ran."""
     output.unlink(missing_ok=True)
     process = subprocess.Popen([str(p) for p in fit_command(options, output)], stderr=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL)

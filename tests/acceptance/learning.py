@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Which attention mechanisms learn a task that needs attention, and that what mixes no tokens does not.
+"""Checks which attention mechanisms learn a task that needs attention, and that the baselines do not.
 
     tests/acceptance/learning.py PROGRAM FOLDER [--length 64] [--seeds 1,2,3] [--mechanisms NAME,...] [--json OUT.json]
 
-The first token alone is read, so that what the head needs gets there only by attention. The Adding problem, the sum of two
-marked numbers; and for Linformer and its revision, which mix tokens in the same way for every sample and whose weights
-cannot find the marks, Temporal Order: which of two signals came first. As many runs side by side as there are CPUs; runs
-that lie in FOLDER are not done again. Passes where the share of wrong test samples is at most 5 % for every seed of every
-mechanism, and the two controls are near their floors with every seed: tokenwise, which reads no other token, at 75 % or
-more of Adding and 70 % of Temporal Order, and mean, which weighs all alike, at 75 % and, as it can tell which signals there
-are but not their order, 20 %. About half an hour of CPU time, by hand.
+Only the first token is read, so that the head gets its information through attention alone. The task is the Adding problem,
+the sum of two marked numbers. Linformer and its revision mix tokens in the same way for every sample, so their weights
+cannot find the marks; their task is Temporal Order: which of two signals came first. As many runs as there are CPUs run at
+the same time; runs whose results are in FOLDER are not repeated. Passes if at most 5 % of the test samples are wrong for
+every seed of every mechanism, and if the two baselines stay near their expected errors with every seed: tokenwise, which
+reads no other token, at 75 % or more on Adding and 70 % on Temporal Order; mean, which weighs all tokens alike, at 75 % and
+at 20 %, because it can detect which signals there are but not their order. Takes about half an hour of CPU time; run by
+hand.
 
-All but PSF-Attn, which has a configuration of its own (configs/psf/adding_cls.toml): one post_norm block of width 32. On
-Adding four heads (FLASH: one), feed-forward of twice the width, 1500 steps of 40 samples, of Singularformer two blocks; on
-Temporal Order the settings of `reproduce figure5`: one head, feed-forward of the same width, 2000 steps.
+Every mechanism except PSF-Attn, which has a configuration of its own (configs/psf/adding_cls.toml), has one post_norm block
+of width 32 (Singularformer two on Adding). On Adding: four heads (FLASH: one), feed-forward of twice the width, 1500 steps
+of 40 samples. On Temporal Order the settings of `reproduce figure5`: one head, feed-forward of the same width, 2000 steps.
 """
 import argparse
 import concurrent.futures
@@ -48,7 +49,7 @@ def settings(mechanism, task):
 
 
 def error(options, mechanism, task, seed):
-    """Wrong test samples in percent."""
+    """Percentage of wrong test samples."""
     document = options.folder / f"{task}_{mechanism}_{options.length}_{seed}.json"
     if not document.exists():
         part = document.with_suffix(".part")

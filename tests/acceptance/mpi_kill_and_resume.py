@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A run on several processes, of which one is killed at a random moment, goes on to the same result.
+"""A run on several processes resumes to the same result after one of them is killed at a random moment.
 
     mpi_kill_and_resume.py MPIEXEC PROGRAM [--kills 20] [--seed 1] [--methods chord,truncated_svd,nystrom]
 
 For a sampled Chord fit to a kernel, a truncated SVD of a sparse graph (krylov) and Nystrom of a kernel (pivoted
 Cholesky): runs it once on two processes to its end. Then starts it again and again, kills one process with SIGKILL
-at a random moment after its first checkpoint, and checks that mpirun ends with another exit status than 0, that within 5
-seconds all are gone, that the file loads, and that --resume ends with the factors of the uninterrupted run, bit for bit.
-At last checkpoints taken on two processes go on on one and on three: Chord to the same bits, the others to the same
+at a random moment after its first checkpoint, and checks that mpirun ends with a nonzero exit status, that all processes
+end within 5 seconds, that the file loads, and that --resume gives the factors of the uninterrupted run bit for bit.
+Finally checkpoints taken on two processes are resumed on one and on three: Chord to the same bits, the others to the same
 products within 1e-10. Exit status 0 if everything holds.
 """
 import argparse
@@ -24,15 +24,15 @@ import time
 
 from kill_and_resume import factors, run
 
-# Processes that wait for others leave their CPU to those: the machine may be busy.
+# Waiting processes yield the CPU to others: the machine may be busy.
 os.environ["OMPI_MCA_mpi_yield_when_idle"] = "1"
-MANY = 12000  # points of the kernel whose landmarks are found
-# Relative difference of products with results of other numbers of processes; 0: the same bits.
+MANY = 12000  # points of the kernel whose landmarks are selected
+# Relative difference between products with results of different numbers of processes; 0: the same bits.
 TOLERANCES = {"chord": 0, "truncated_svd": 1e-10, "nystrom": 1e-10}
 
 
 def write_inputs(folder):
-    """A graph and points, from fixed sequences."""
+    """Writes a graph and points, both from fixed pseudorandom sequences."""
     numbers = random.Random(3)
     nodes = 40000
     edges = {(i, j) for i in range(1, nodes) for j in (i - 1, numbers.randrange(i), numbers.randrange(i))}
@@ -54,7 +54,7 @@ class Runs:
         self.options = options
         self.folder = folder
         self.method = method
-        self.longest_end = 0.0  # seconds from a kill until all are gone
+        self.longest_end = 0.0  # longest time from a kill to the end of all processes, in seconds
         name, self.arguments = {
             "chord": ("few", ["few.csv", "chord", "--as", "kernel", "--columns-per-step", "8", "--adam-steps", "100",
                                 "--starts", "1", "--max-iterations", "0", "--newton-steps", "0"]),
@@ -77,20 +77,21 @@ class Runs:
             raise SystemExit(f"{self.method} on {processes}: exit code {done.returncode}: {done.stderr}")
 
     def is_resumable(self, output):
-        """False if all was written when it was killed."""
+        """False if the run had written its final result when it was killed."""
         return json.loads(run([self.options.program, "info", self.folder / output, "--json", "-"]).stdout)["resumable"]
 
     def factors(self, output):
         return factors(self.options.program, self.folder / output, self.folder)
 
     def product(self, output):
-        """A product with the saved factors, number by number."""
+        """Returns the entries of a product with the saved factors."""
         command = [self.options.program, "apply", output, self.block]
         done = subprocess.run(command, cwd=self.folder, check=True, capture_output=True, text=True)
         return [float(number) for line in done.stdout.splitlines() for number in line.split(",")]
 
     def kill_one(self, output, moments, within):
-        """Kills one of two processes; what was wrong with how they ended, and after how many seconds."""
+        """Kills one of two processes. Returns its rank, the seconds it ran, and what was wrong with the end of the
+        run."""
         file = self.folder / output
         while True:
             file.unlink(missing_ok=True)
@@ -103,7 +104,7 @@ class Runs:
             processes = children_of(job)
             if job.poll() is not None or len(processes) != 2:
                 job.wait()
-                within *= 0.8  # it had ended
+                within *= 0.8  # the run had ended before the kill
                 continue
             killed = moments.randrange(2)
             os.kill(processes[killed], signal.SIGKILL)
@@ -146,7 +147,7 @@ def relative_difference(ours, theirs):
 
 
 def check_method(runs, moments):
-    """Number of failures."""
+    """Returns the number of failures."""
     start = time.monotonic()
     runs.run(2, "whole.h5", "--force")
     seconds = time.monotonic() - start

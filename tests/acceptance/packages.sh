@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages of scripts/package in a fresh Debian 12 (debootstrap, needs root), and uses them:
 #
-#   1. libmatapprox-core-dev with what it depends on and a compiler: builds and runs tests/consumer/core
+#   1. libmatapprox-core-dev with its dependencies and a compiler: builds and runs tests/consumer/core
 #   2. libmatapprox-dev: builds and runs the first program of tests/consumer
 #   3. matapprox: compares a matrix, has its man page, and is removed again
 #   4. python3-matapprox: the system's Python fits, saves and loads, and is removed again without a trace

@@ -28,7 +28,7 @@ def reference_rows(folder):
 
 
 def measured_error(program, path, rank):
-    """Absolute Frobenius error that the program prints, and whether it calls it exact."""
+    """Returns the absolute Frobenius error that the program prints, and whether the program calls it exact."""
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch) / "result.json"
         command = [program, "compare", str(path), "--methods", "truncated_svd", "--rank", str(rank),

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What the commands print about generated matrices against dense references in NumPy.
+"""Checks the output of the commands on generated matrices against dense references in NumPy.
 
     properties.py PROGRAM [--count N] [--seed S] [--only INDEX] [--checks LIST] [--keep FOLDER]
 
 For each of N matrices of generated_matrices.py, `solve`, `spectrum`, `approximate` with every method, `measure` and
-`best` run, each with at most 20 s of CPU time. A run may succeed or be refused with a documented exit code and a
-message; what it prints has to be true of the matrix as it was written: residuals, eigenvalues, errors, bounds, sizes,
-and that a tolerance, target or budget was met. Exit status 0 if all of it is. Each failure is printed with the line
-that makes it again; --keep leaves the files of failed matrices in FOLDER.
+`best` run, each with at most 20 s of CPU time. A run may succeed, or fail with a documented exit code and a message.
+Its output must be true of the matrix as written: residuals, eigenvalues, errors, bounds, sizes, and whether a
+tolerance, target or budget was met. Exit status 0 if all of it is. Each failure is printed with the command line that
+reproduces it; --keep leaves the files of failed matrices in FOLDER.
 
 The references are computed from the saved results in extended precision, whose range holds the squares of all
 doubles, and singular values and eigenvalues from the matrix scaled by a power of two.
@@ -34,10 +34,10 @@ import generated_matrices
 EPS = np.finfo(np.float64).eps
 TINY = 5e-324
 CPU_SECONDS = 20
-WALL_SECONDS = 600  # a process that waits without computing
+WALL_SECONDS = 600  # for a process that waits without computing
 REFUSED = {2, 4}
 WIDE = np.longdouble
-# Options of the shortest Chord fit that takes every stage.
+# Options of the shortest Chord fit that runs every stage.
 SHORT_CHORD = ["--effort", "fast", "--starts", "1", "--adam-steps", "150", "--max-iterations", "60", "--newton-steps", "3"]
 
 
@@ -64,7 +64,7 @@ def wide_frobenius(A):
 
 
 def to_unit_scale(A):
-    """A times the power of two that brings its largest entry to 0.5 .. 1, in doubles, and the exponent."""
+    """Returns A scaled in doubles by the power of two that brings its largest entry to 0.5 .. 1, and the exponent."""
     largest = np.abs(A).max(initial=0.0)
     if largest == 0:
         return np.asarray(A, np.float64), 0
@@ -73,7 +73,7 @@ def to_unit_scale(A):
 
 
 def singular_values(A):
-    """Relative to nothing: a pair of values in doubles and the binary exponent that they are to be scaled by."""
+    """Singular values of A in extended precision, computed in doubles from A scaled by a power of two."""
     scaled, exponent = to_unit_scale(A)
     return np.ldexp(np.linalg.svd(scaled, compute_uv=False).astype(WIDE), exponent)
 
@@ -104,7 +104,7 @@ def named_factors(path):
 
 
 def bytes_of_arrays(path):
-    """Of all datasets of the factors as they are stored."""
+    """Number of bytes of all datasets of the factors as they are stored."""
     total = 0
 
     def add(_, item):
@@ -118,8 +118,8 @@ def bytes_of_arrays(path):
 
 
 def asymmetry_is_rounding(A):
-    """Whether each pair of mirror images differs by what rounding explains: relative to the pair, or to
-    sqrt|a_ii a_jj|."""
+    """True if rounding explains the difference of each pair of mirror images: relative to the pair, or to sqrt|a_ii
+    a_jj|."""
     scaled = np.abs(np.asarray(A, WIDE))
     d = np.sqrt(np.diag(scaled))
     size = np.maximum(np.maximum(scaled, scaled.T), d[:, None] * d[None, :])
@@ -186,7 +186,7 @@ class Checker:
         return condition
 
     def run(self, *arguments):
-        """The run where it gave a result that can be looked at, with its exit code checked; None for a refusal."""
+        """Returns the run if its result can be checked, after a check of its exit code; None for a refusal."""
         made = self.last = run(self.program, arguments)
         self.runs += 1
         if made.seconds > self.slowest[0]:
@@ -208,11 +208,11 @@ class Checker:
         return made
 
     def relative(self, value):
-        """Over |A|_F, 0 over 0 being 0."""
+        """Returns the value over |A|_F; 0 over 0 is 0."""
         return float(value / self.size) if self.size > 0 else (0.0 if value == 0 else np.inf)
 
     def grain(self):
-        """What the spacing of subnormals makes of |A|_F."""
+        """Spacing of subnormals as a contribution to the relative error."""
         return self.relative(WIDE(TINY) * self.A.size)
 
     def check_head(self, made, command):
@@ -253,7 +253,8 @@ def right_side(checker):
 
 
 def least_residual(checker, b):
-    """min |b - A x| / |b|, and the condition number of A on its range."""
+    """Returns min |b - A x| / |b|, the condition number of A on its range, and whether no singular value lies between
+    the cutoffs 1e-11 and 1e-9."""
     scaled, _ = to_unit_scale(checker.case.A)
     U, s, _ = np.linalg.svd(scaled)
     kept = s > 1e-11 * s[0] if s[0] > 0 else s > 0
@@ -344,7 +345,7 @@ def check_eigenpairs(checker, made, nearest, values, count):
         return
     if not checker.expect(len(found) == count, made, "spectrum: count", f"{len(found)} of {count} and converged"):
         return
-    # Sorted, both lists are near to each other: each copy counts.
+    # Sorted, the two lists agree entry by entry: each copy counts.
     order = np.argsort(np.abs(values - WIDE(nearest)), kind="stable")[:count]
     expected = np.abs(values[order] - WIDE(nearest))
     off = float((np.abs(np.sort(distances) - expected) / unit).max(initial=0))
@@ -383,7 +384,7 @@ def check_spectrum(checker):
 # ---- approximate and measure
 
 def check_error(checker, made, result, path, command):
-    """What is stated of the error against the matrix rebuilt from the file; gives the true relative error."""
+    """Checks the stated error against the matrix rebuilt from the file. Returns the true relative error."""
     B = rebuild(path)
     E = checker.A - B
     true = checker.relative(wide_frobenius(E))
@@ -458,7 +459,7 @@ def pseudo_inverse(C, tolerance):
 
 
 def check_cur(checker, made, path, true, precision):
-    """The U in the file is no worse than the best one for C and R without their last digits."""
+    """Checks that U is no worse than the best U with the pseudo-inverses of C and R cut off at 1e-8."""
     if precision != "double" or checker.grain() > 1e-13:
         return
     factors = named_factors(path)
@@ -489,7 +490,7 @@ def check_budget(checker, made, result, budget, command):
 
 
 def size_options(checker, method):
-    """Options for how much to store, the budget and the target error among them."""
+    """Draws the options for the size: a rank, a budget or a target error."""
     rng, least = checker.rng, min(checker.A.shape)
     kinds = {"exact": ["none"], "chord": ["none", "target"], "hierarchical": ["budget", "target"]}
     kind = rng.choice(kinds.get(method, ["rank", "budget", "target"]))
@@ -595,7 +596,7 @@ def check_approximation(checker, method):
 
 
 def refused_without_cause(checker, method, precision, size, extra, target):
-    """Truncated SVD and the exact store can always be made in doubles."""
+    """Fails a refusal of a truncated SVD or an exact store, which can always be made in doubles."""
     if checker.last.code < 0 or abs(checker.case.exponent) > 290:
         return
     whole = method == "exact" or (method == "truncated_svd" and precision == "double" and "--keep" not in extra and
@@ -674,7 +675,7 @@ def check_best_result(checker, made, path, budget, target, norm):
     checker.expect(true <= target * (1 + 1e-9), made, "best: target", f"{true:.6g} in the norm {norm} where {target:g} was asked")
 
 
-# ---- All of it
+# ---- All checks
 
 CHECKS = {"solve": check_solve, "spectrum": check_spectrum, "approximate": check_approximate, "best": check_best}
 

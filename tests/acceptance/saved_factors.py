@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Saved factors of every method against an independent reader.
+"""Checks the saved factors of every method with an independent reader.
 
     saved_factors.py PROGRAM MATRIX... [--rebuild SCRIPT]
 
-For each matrix: `PROGRAM compare MATRIX --save DIR --json FILE`; then for each saved file `PROGRAM measure`
-must give the printed error (1e-12 |A|), and SCRIPT (rebuild_approximation.py: NumPy and h5py, knows only
-docs/) must rebuild the approximation and find the same error (1e-10 |A|). Exit status 0 if all agree.
+For each matrix: `PROGRAM compare MATRIX --save DIR --json FILE`. Then for each saved file `PROGRAM measure` must give
+the printed error (1e-12 |A|), and SCRIPT (rebuild_approximation.py, which uses NumPy and h5py and is based on docs/
+alone) must rebuild the approximation and find the same error (1e-10 |A|). Exit status 0 if all agree.
 """
 import argparse
 import importlib.util

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rows that `matapprox reproduce` kept, without any code of the library: NumPy and h5py only.
+"""Checks the rows that `matapprox reproduce` stored, without any code of the library: NumPy and h5py only.
 
     table1.py DIR [--matrices FOLDER]
 
@@ -7,11 +7,11 @@ For each NAME.json in DIR it multiplies the Chord factors of NAME.h5 (docs/file-
 (.mtx, .mat of version 5, or .png, which needs Pillow) and compares
 
   - |A - W_1...W_M|_F with the error that the row states, to 1e-10 |A|_F;
-  - the three truncated SVD errors with the singular values found here, to 1e-10 |A|_F;
+  - the three truncated SVD errors with the singular values computed here, to 1e-10 |A|_F;
   - the stored numbers with those in the file.
 
 Prints a line per row with the paper's SF beside ours. Exit status: 0 all agree, 1 something does not, 2 nothing to
-check. Being above the paper's error is printed and counted, but is no disagreement.
+check. An error above the paper's is printed and counted, but does not change the exit status.
 """
 import argparse
 import json
@@ -83,7 +83,7 @@ def read_mat(path, name="A"):
         if bytes(parts[2][1]).decode() != name:
             continue
         rows, cols = mat_numbers(parts[1])
-        if parts[0][1][0] != 5:  # a full array, by columns
+        if parts[0][1][0] != 5:  # a full array, stored by columns
             return mat_numbers(parts[3]).astype(float).reshape(cols, rows).T
         indices, pointers, values = (mat_numbers(part) for part in parts[3:6])
         A = np.zeros((rows, cols))
@@ -123,7 +123,8 @@ def chord_chain(group):
 
 
 def chord_product(path):
-    """The chain W, or P^T W Q with permutations, or the symmetric part of that; the numbers it stores."""
+    """Returns the chain W, or P^T W Q with permutations, or the symmetric part of that, and the number of values it
+    stores."""
     with h5py.File(path, "r") as file:
         made, stored, product = {}, 0, None
         for position in range(1, int(file["factors"].attrs["count"]) + 1):
@@ -148,7 +149,7 @@ def chord_product(path):
 
 
 def differences(row, A, factors_file):
-    """What does not agree, as text."""
+    """Returns the disagreements as texts."""
     found, norm = [], np.linalg.norm(A)
 
     def compare(what, stated, computed):

@@ -3,8 +3,8 @@
 #
 #   tests/acceptance/wheel.sh PYTHON...     CPython 3.10, 3.11, 3.12, 3.13 in the first place
 #
-# For each: from the start of `pip install` to the end of `matapprox compare` at most 30 s, and the import
-# of matapprox at most 60 ms (median of 21) beyond that of NumPy and SciPy. Then tests/python in the last,
+# For each: at most 30 s from the start of `pip install` to the end of `matapprox compare`, and an import
+# of matapprox at most 60 ms (median of 21) longer than that of NumPy and SciPy. Then tests/python in the last,
 # with the packages of its requirements.txt and the program of the wheel.
 set -euo pipefail
 exec </dev/null

@@ -25,7 +25,7 @@ using attention::TokenMatrix;
 using test::expect_same_matrix;
 using test::random_tokens;
 
-constexpr Index kDropoutLength = 150;  // three tiles, the last of them not whole
+constexpr Index kDropoutLength = 150;  // three tiles, the last one partial
 constexpr Index kDropoutWidth = 12;
 constexpr Index kDropoutHeads = 3;
 constexpr double kDropoutRate = 0.3;
@@ -39,7 +39,7 @@ attention::AttentionShape dropout_shape(double rate, bool causal = false) {
           .attention_dropout = rate};
 }
 
-/// The words that decide, entry by entry, as docs/random.md gives them.
+/// Random words that decide entry by entry, as docs/random.md defines them.
 bool is_kept(std::uint64_t key, Index i, Index j, double rate) {
   const auto words = random_words(key, RandomStream::kAttentionDropout, i, 16 * (j / 64) + j % 16);
   return words[static_cast<std::size_t>(j / 16 % 4)] >= rate * 4294967296.0;
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Compiled,
                          testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& set) { return std::string(hwy::TargetName(set.param)); });
 
-/// Also where indices need more than 32 bits.
+/// Includes indices that need more than 32 bits.
 TEST_P(KeepBits, AreTheWordsOfTheirCounters) {
   constexpr std::uint64_t key = 0xFEDCBA9876543210;
   for (const double rate : {0.0, 1e-4, 0.3, 0.999}) {
@@ -92,7 +92,7 @@ TEST_P(KeepBits, AreTheWordsOfTheirCounters) {
   }
 }
 
-/// Parts of any size and place, put together, are the whole.
+/// Parts of any size and position, put together, equal the whole.
 TEST(AttentionDropout, PartsAgreeWithTheWhole) {
   attention::AttentionShape shape = dropout_shape(kDropoutRate);
   shape.layers = 6;
@@ -123,8 +123,8 @@ TEST(AttentionDropout, PartsAgreeWithTheWhole) {
   }
 }
 
-/// Entries are kept with probability 1 - rate, and apart from each other: so are two masks that
-/// differ in one of sample, seed, layer, head, site. Five standard deviations of 40,000 draws.
+/// Entries are kept with probability 1 - rate, independently of each other, and so are two masks
+/// that differ in one of sample, seed, layer, head, site. Five standard deviations of 40,000 draws.
 TEST(AttentionDropout, MasksAreIndependent) {
   constexpr Index n = 200;
   const auto mask = [&](attention::RandomKey random, Index layer, Index head, Index site) {
@@ -217,9 +217,9 @@ TEST(AttentionDropout, LinformerAgreesWithTheDenseFormula) {
   }
 }
 
-/// What drops probabilities: its gradient is that of the function with the mask held, outside of
-/// training it has the bits of rate 0, and in training other samples give other results. What forms
-/// none refuses, and says so.
+/// A mechanism with dropout of probabilities: its gradient is that of the function with a fixed
+/// mask, outside training it gives the bits of rate 0, and in training different samples give
+/// different results. A mechanism that forms no probabilities refuses with a message.
 TEST(AttentionDropout, AMechanismDropsOrRefuses) {
   constexpr Index n = 19;
   for (const attention::Mechanism& m : attention::mechanisms()) {
@@ -227,7 +227,7 @@ TEST(AttentionDropout, AMechanismDropsOrRefuses) {
     attention::AttentionShape shape = dropout_shape(kDropoutRate);
     shape.length = n;
     if (m.name == "psf" || m.name == "flash") shape.heads = 1;
-    // At its start FLASH has next to no attention within a chunk; the Laplace activation does.
+    // Initially FLASH has next to no attention within a chunk; with the Laplace activation it has.
     const NamedOptions options =
         m.name == "flash" ? NamedOptions{{"activation", "laplace"}} : NamedOptions{};
     attention::ParameterList list;

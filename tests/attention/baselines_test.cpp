@@ -24,8 +24,8 @@ struct ControlCase {
   bool padding;
 };
 
-/// A baseline on one sample. Rows of padding are not compared: all that is promised of them is that
-/// they are finite.
+/// A baseline on one sample. Rows of padding are not compared: they are only guaranteed to be
+/// finite.
 class ControlFormula : public testing::TestWithParam<ControlCase> {
  protected:
   static constexpr Index kTokens = 37;
@@ -46,7 +46,7 @@ class ControlFormula : public testing::TestWithParam<ControlCase> {
             GetParam().causal};
   }
 
-  /// Token i: itself, or the same share of all tokens that it sees.
+  /// Row i is token i itself, or an equal share of all tokens that it sees.
   Matrix expected() const {
     if (GetParam().mechanism == "tokenwise") return real_.asDiagonal();
     Matrix E = Matrix::Zero(kTokens, kTokens);
@@ -93,7 +93,7 @@ TEST_P(ControlFormula, OutputWithoutAProjectionIsTheMixedValues) {
                      expected() * linear_of(e.run, "a.value", e.X));
 }
 
-/// What is not used is not there, so that a baseline is not given parameters it does not train.
+/// A baseline has no parameters that it would not train.
 TEST_P(ControlFormula, HasParametersOfValuesAndOutputAlone) {
   const AttentionExample e = example();
   std::vector<std::string> names;

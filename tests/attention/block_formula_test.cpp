@@ -6,7 +6,7 @@
 #include "matapprox/attention/block.hpp"
 #include "support/attention_example.hpp"
 
-// Blocks against their formulas; A(X) is what the block's own attention layer gives.
+// Blocks against their formulas; A(X) is the output of the block's own attention layer.
 
 namespace matapprox {
 namespace {
@@ -28,7 +28,7 @@ attention::AttentionShape block_shape(const std::string& mechanism) {
   return {.width = kBlockWidth, .heads = mechanism == "psf" ? 1 : 2, .length = kBlockTokens};
 }
 
-/// Rows of very different size: the small ones show the 1e-5 in the norm.
+/// Rows of very different size: the small ones reveal the 1e-5 in the norm.
 TokenMatrix<double> block_input() {
   TokenMatrix<double> X = random_tokens(kBlockTokens, kBlockWidth, 1);
   for (Index i = 0; i < kBlockTokens; ++i) X.row(i) *= std::pow(10.0, -static_cast<double>(i % 4));
@@ -48,7 +48,7 @@ struct BlockExample {
               options),
         run(block, list, block.width_out()),
         X(block_input()) {
-    // At the start weights of a norm are 1 and its biases 0, which would hide them.
+    // The initial weights of a norm are 1 and its biases 0, which would hide them.
     for (const attention::Parameter& p : list.parameters()) {
       attention::TokenMap<double>(run.parameters.data() + p.offset, p.rows, p.cols) =
           0.5 * random_tokens(p.rows, p.cols, static_cast<std::uint64_t>(p.offset) + 2);
@@ -144,8 +144,8 @@ TEST(BareBlock, IsTheAttentionAlone) {
     EXPECT_TRUE(p.name.starts_with("b.attention.")) << p.name;
 }
 
-/// SimpleTRON's blocks from their tokens up: A(X) = concat(Q (K^T V) / sqrt(N)), two norms and a
-/// feed-forward layer (`simple`); X once more (`simple_res`); A(X) W_O + b_O (`simple_resl`).
+/// SimpleTRON's blocks written out: A(X) = concat(Q (K^T V) / sqrt(N)), two norms and a
+/// feed-forward layer (`simple`); X added once more (`simple_res`); A(X) W_O + b_O (`simple_resl`).
 TEST(SimpletronBlock, IsTheWrittenOne) {
   for (const auto& [outer_skip, output] :
        {std::pair{false, "false"}, {true, "false"}, {true, "true"}}) {

@@ -4,8 +4,8 @@
 
 #include "support/attention_example.hpp"
 
-// Causal mechanisms of linear cost against their formulas with N x N arrays: 150 tokens, which is
-// more than two of the runs of 64 they work in, the last run not whole.
+// Causal mechanisms of linear cost against their formulas with N x N arrays. The 150 tokens are
+// more than two of the runs of 64 that the mechanisms process, the last run partial.
 
 namespace matapprox {
 namespace {
@@ -16,7 +16,7 @@ using test::expect_same_matrix;
 using test::linear_of;
 using test::random_tokens;
 
-/// With padding or without. The first two tokens are padding, so that some rows see no token.
+/// True: with padding. The first two tokens are then padding, so that some rows see no token.
 class CausalFormula : public testing::TestWithParam<bool> {
  protected:
   static constexpr Index kTokens = 150;
@@ -33,7 +33,7 @@ class CausalFormula : public testing::TestWithParam<bool> {
     return {mechanism, random_tokens(kTokens, kWidth, 1), kHeads, options, true};
   }
 
-  /// Entries of tokens that token i sees: not later ones, no padding.
+  /// Entries of the tokens that token i sees: no later ones, no padding.
   Matrix seen(const Matrix& S) const {
     return of_tokens(S.triangularView<Eigen::Lower>().toDenseMatrix() * real_.asDiagonal());
   }
@@ -53,7 +53,7 @@ Matrix with_rows_normalized(Matrix P) {
   return P;
 }
 
-/// The sums over tokens before it and of itself alone, in numerator and denominator.
+/// Numerator and denominator are sums over the token itself and those before it.
 TEST_P(CausalFormula, LinearTransformer) {
   AttentionExample e = example("linear_transformer");
   Matrix H(kTokens, kWidth);
@@ -74,7 +74,7 @@ TEST_P(CausalFormula, ARowOfTheLinearTransformerWithoutTokensIsZero) {
   EXPECT_NEAR(E.row(2).sum(), 1, 1e-5);
 }
 
-/// N in the scale is that of all tokens, also for the rows that see few of them.
+/// N in the scale is the number of all tokens, even for rows that see few of them.
 TEST_P(CausalFormula, Simpletron) {
   AttentionExample root = example("simpletron");
   AttentionExample mean = example("simpletron", {{"scale", "inv_n"}});

@@ -18,7 +18,7 @@ template <class T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Offsets = std::vector<Index>;
 
-/// Every function on every instruction set that it is compiled for and this CPU has.
+/// Tests every function on every instruction set that it is compiled for and this CPU has.
 class ChordLayer : public ::testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }
@@ -43,7 +43,8 @@ Matrix dense_layer_factor(const Offsets& offsets, const RowMajor<T>& W) {
   return A;
 }
 
-/// Numbers are at most 1, so that rounding is below (number of terms + 2) eps per term.
+/// Numbers are at most 1 in magnitude, so that rounding is below (number of terms + 2) eps per
+/// term.
 template <class T>
 double layer_tolerance(Index terms) {
   const double t = static_cast<double>(terms + 2);

@@ -51,7 +51,7 @@ std::vector<std::vector<std::uint8_t>> masks_of(Index n) {
 class AttentionContract : public testing::TestWithParam<AttentionCase> {};
 class AttentionCausality : public testing::TestWithParam<AttentionCase> {};
 
-/// Those of the library: a test before this one may have added its own.
+/// Mechanisms of the library: an earlier test may have added its own.
 std::vector<attention::Mechanism> own_mechanisms() {
   auto all = attention::mechanisms();
   std::erase_if(all, [](const attention::Mechanism& m) { return m.name == "moving_average"; });
@@ -65,8 +65,8 @@ std::vector<AttentionCase> causal_cases() {
 }
 
 /// <u, J v> by differences along v against <J^T u, v> by the backward pass, over inputs and all
-/// parameters at once. The parameters are moved away from their start, where what a mechanism adds
-/// to another term may be too small to be seen.
+/// parameters at once. The parameters are moved away from their initial values, at which one term
+/// of a mechanism may be too small to be seen beside another.
 TEST_P(AttentionContract, BackwardPassIsTheAdjointOfTheDerivative) {
   Case<double> c(GetParam());
   for (const attention::Parameter& p : c.list.parameters()) {
@@ -157,7 +157,7 @@ TEST_P(AttentionContract, FloatAgreesWithDouble) {
   EXPECT_LT((Z.cast<double>() - Y).norm(), 1e-5 * Y.norm());
 }
 
-/// E B and E^T C are of one matrix: <C, E B> = <E^T C, B>.
+/// E B and E^T C use the same matrix: <C, E B> = <E^T C, B>.
 TEST_P(AttentionContract, TheEffectiveMatrixAndItsTransposeAgree) {
   Case<double> c(GetParam());
   const TokenMatrix<double> X = random_tokens(12, kWidth, 1);
@@ -186,9 +186,10 @@ TEST_P(AttentionCausality, ACausalRowDoesNotSeeWhatComesLater) {
   }
 }
 
-// Twice the tokens: four times the products where every token looks at every other, at most
-// 2 (15/14)^2 times for psf, whose links and factors are both log2 of the length, else twice as
-// many. What is stored grows linearly, with psf's two logarithms: attention is never kept whole.
+// Doubling the tokens multiplies the products by four if every token attends to every other, by at
+// most 2 (15/14)^2 for psf, whose links and factors are both log2 of the length, else by two. The
+// stored numbers grow linearly, apart from psf's two logarithms: the attention matrix is never
+// stored.
 TEST_P(AttentionContract, CostGrowsWithTheLengthAsItsPaperSays) {
   const Case<double> c(GetParam());
   const attention::AttentionCost half = c.layer->cost(3 << 13);
@@ -202,8 +203,8 @@ TEST_P(AttentionContract, CostGrowsWithTheLengthAsItsPaperSays) {
       GetParam().mechanism == "softmax" || GetParam().label.starts_with("FlashWhole");
   const double logarithms = GetParam().mechanism == "psf" ? 15.0 * 15.0 / (14.0 * 14.0) : 1.0;
   // Lengths of whole tiles, of 3 and 4 tokens. Parts that do not grow, such as landmarks and
-  // weights, take off a little; the corners
-  // that a row and a column of whole tiles share, counted once, add a little.
+  // weights, lower the ratio a little; the corners that a row and a column of whole tiles share,
+  // counted once, raise it a little.
   EXPECT_LE(products, (looks_at_all ? 4.0 : 2.0 * logarithms) * 1.001);
   EXPECT_GE(products, looks_at_all ? 3.9 : 1.9);
   EXPECT_LE(stored, 2.0 * logarithms * (1 + 1e-9));
@@ -226,9 +227,9 @@ TEST_P(AttentionContract, ASampleThatDoesNotFitIsRefused) {
   EXPECT_THROW(c.run.forward(random_tokens(5, kWidth + 1, 1), {}), InvalidArgument);
 }
 
-/// What has no causal case refuses to be causal, and says why.
+/// A mechanism without a causal form refuses to be causal and states why.
 TEST(AttentionCases, AMechanismIsCausalOrRefuses) {
-  std::set<std::string> causal{"tokenwise"};  // mixes nothing
+  std::set<std::string> causal{"tokenwise"};  // mixes no tokens
   for (const AttentionCase& c : causal_cases()) causal.insert(c.mechanism);
   for (const attention::Mechanism& m : own_mechanisms()) {
     attention::ParameterList list;

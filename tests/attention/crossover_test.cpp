@@ -22,7 +22,7 @@ Crossover against_softmax(TableOneRow row, const TableOneSetting& setting) {
                               2000);
 }
 
-/// The first whole number above the positive root of a x^2 + b x + c.
+/// The smallest integer above the positive root of a x^2 + b x + c.
 Index above_root(double a, double b, double c) {
   return static_cast<Index>(std::floor((-b + std::sqrt(b * b - 4 * a * c)) / (2 * a))) + 1;
 }
@@ -54,7 +54,7 @@ TEST(AttentionCrossover, OfTableOneAtTheSettingOfFigureFour) {
   }
 }
 
-/// What a layer counts, made at the setting of the experiments.
+/// Cost counted by a layer at the setting of the experiments.
 AttentionCost counted(const std::string& mechanism, const NamedOptions& options, Index length) {
   const TableOneSetting setting;
   attention::ParameterList list;
@@ -63,8 +63,8 @@ AttentionCost counted(const std::string& mechanism, const NamedOptions& options,
   return attention::make_attention<double>(mechanism, list, "a", shape, options)->cost(length);
 }
 
-/// The layers' counts and the table: the same multiplications; the stored numbers differ by what
-/// crossover.hpp says.
+/// The layers and the table count the same multiplications; the stored numbers differ as
+/// crossover.hpp describes.
 TEST(AttentionCrossover, LayersCountWhatTableOneCounts) {
   const TableOneSetting s;
   for (const Index n : {1, 50, 64, 1000}) {
@@ -94,10 +94,10 @@ TEST(AttentionCrossover, LayersCountWhatTableOneCounts) {
   }
 }
 
-/// Against softmax attention without N x N arrays Linformer with E and F for each head never stores
-/// less, with E and F for all of them from 2 k + k / d = 512.7 on; its multiplications are fewer
-/// from N^2 + (d - 2 k) N > k d on, 384. Singularformer stores less from (6 r d + h r^2 + r) / (4 d
-/// + h - r - 1) = 116.5 on.
+/// Compared with softmax attention without N x N arrays, Linformer never stores less with E and F
+/// per head; with a shared pair it stores less from N = 2 k + k / d = 512.7 on. It needs fewer
+/// multiplications if N^2 + (d - 2 k) N > k d, from N = 384 on. Singularformer stores less from N =
+/// (6 r d + h r^2 + r) / (4 d + h - r - 1) = 116.5 on.
 TEST(AttentionCrossover, OfOurLayers) {
   const auto counts = [](const char* mechanism, const NamedOptions& options) {
     return [=](Index n) { return counted(mechanism, options, n); };
@@ -117,7 +117,7 @@ TEST(AttentionCrossover, OfOurLayers) {
 }
 
 TEST(AttentionCrossover, IsFromWhereOnNotWhereFirst) {
-  // Below at 3, above at 4 and 5, below from 6 on.
+  // Below the reference at 3, above at 4 and 5, below from 6 on.
   const auto cost = [](Index n) { return AttentionCost{n == 3 || n >= 6 ? 1 : 9, n}; };
   const auto reference = [](Index) { return AttentionCost{5, 100}; };
   EXPECT_EQ(attention::crossover(cost, reference, 20).multiplications, 6);

@@ -42,7 +42,7 @@ TEST(AttentionFormula, Linformer) {
   }
 }
 
-/// With E = F = I it is softmax attention.
+/// For E = F = I it is softmax attention.
 TEST(AttentionFormula, LinformerWithIdentityIsSoftmax) {
   Example e("linformer", 37, kHeads, {{"rank", "37"}, {"tied", "true"}});
   e.parameter("a.E").setIdentity();
@@ -75,7 +75,7 @@ TEST(AttentionFormula, RevisitedLinformerWithOneFixedProjection) {
   }
 }
 
-/// With E = F = I it is scaled efficient attention.
+/// For E = F = I it is scaled efficient attention.
 TEST(AttentionFormula, Efficient) {
   Example plain("efficient", 37, kHeads, {});
   Example e("efficient", 37, kHeads, {{"scaled", "true"}});
@@ -144,7 +144,7 @@ TEST(AttentionFormula, CausalFormsAreTheLowerTriangle) {
                      effective(false).triangularView<Eigen::Lower>().toDenseMatrix());
 }
 
-/// W_M ... W_1 with the values of the networks; with the residual E_m = W_m E_{m-1} + I.
+/// W_M ... W_1 with the outputs of the networks; with the residual E_m = W_m E_{m-1} + I.
 class PsfFormula : public testing::TestWithParam<bool> {};
 
 TEST_P(PsfFormula, IsTheProductOfItsFactors) {
@@ -176,8 +176,8 @@ TEST_P(PsfFormula, IsTheProductOfItsFactors) {
 
 INSTANTIATE_TEST_SUITE_P(Residual, PsfFormula, testing::Bool());
 
-/// W_m = I + P^(2^(m-1)), P the shift of the ring, gives the matrix of ones at N a power of two: no
-/// distance is left out or met twice. [butterfly]
+/// W_m = I + P^(2^(m-1)), P the cyclic shift, gives the matrix of ones if N is a power of two: each
+/// distance occurs exactly once. [butterfly]
 TEST(AttentionFormula, PsfReachesEveryTokenOnce) {
   constexpr Index n = 16;
   Example e("psf", n, 1, {{"residual", "false"}});

@@ -5,9 +5,8 @@
 #include "matapprox/attention/dropout.hpp"
 #include "support/attention_example.hpp"
 
-// What dropout of attention does to mechanisms that are no plain softmax: their effective matrix in
-// training against formulas with the same masks, which attention_dropout_test.cpp holds to their
-// random numbers.
+// Attention dropout in mechanisms that are not plain softmax: their effective matrix in training
+// against formulas with the same masks, whose random numbers attention_dropout_test.cpp checks.
 
 namespace matapprox {
 namespace {
@@ -24,7 +23,7 @@ constexpr attention::RandomKey kDroppedKey{.seed = 6, .sample = 2};
 constexpr Index kDroppedTokens = 150;
 constexpr Index kDroppedWidth = 12;
 
-/// A mechanism with dropout, at weights that are far from nothing.
+/// A mechanism with dropout and weights far from 0.
 struct DroppedExample : AttentionExample {
   DroppedExample(const std::string& mechanism, Index head_count, const NamedOptions& options)
       : AttentionExample(mechanism,
@@ -50,7 +49,7 @@ Matrix mask_of(const AttentionExample& e, Index head, Index rows, Index cols, In
   return M;
 }
 
-/// Its pattern is that of the matrix without dropout.
+/// The pattern is that of the matrix without dropout.
 TEST(DropoutFormula, BigBird) {
   DroppedExample e("bigbird", 3, {{"block", "16"}, {"random_blocks", "1"}});
   for (const Index head : {0, 2}) {
@@ -105,7 +104,8 @@ TEST(DropoutFormula, Flash) {
   }
 }
 
-/// F1 Z F3 with the first and the last dropped; Z is made of a matrix that is not.
+/// F1 Z F3 with dropout in the first and the last factor; Z is computed from a matrix without
+/// dropout.
 TEST(DropoutFormula, Nystromformer) {
   constexpr Index L = 5;
   DroppedExample e("nystromformer", 3, {{"landmarks", std::to_string(L)}, {"convolution", "0"}});

@@ -17,7 +17,7 @@ namespace {
 
 using Real = long double;
 
-/// Every function on every instruction set that it is compiled for and this CPU has.
+/// Tests every function on every instruction set that it is compiled for and this CPU has.
 class Elementwise : public ::testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }
@@ -33,10 +33,10 @@ template <class T>
 constexpr T kInfinity = std::numeric_limits<T>::infinity();
 template <class T>
 constexpr Real kUnit = std::numeric_limits<T>::epsilon();
-// Lengths below, at and beyond one vector and one round of a reduction.
+// Lengths below, at and above one vector and one round of a reduction.
 constexpr Index kLengths[] = {0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 33, 64, 100, 257};
 
-/// n numbers evenly from first to last.
+/// n evenly spaced numbers from first to last.
 template <class T>
 std::vector<T> grid(Real first, Real last, Index n) {
   std::vector<T> x;
@@ -234,7 +234,7 @@ void expect_empty_softmax() {
     EXPECT_EQ(softmax_row(x.data(), y.data(), n), -kInfinity<T>) << n;
     EXPECT_EQ(y, std::vector<T>(x.size(), T{0})) << n;
   }
-  // Entries that are too large or too small for e^x itself; one that is not a number.
+  // Entries too large or too small for e^x itself, and a NaN.
   T x[] = {T{1000}, T{1000}, T{-1000}};
   EXPECT_NEAR(softmax_row(x, x, 3), 1000.0 + std::log(2.0), 1000.0 * kUnit<T>);
   EXPECT_EQ(x[0], T{0.5});
@@ -276,7 +276,7 @@ TEST_P(Elementwise, SoftmaxBackward) {
   }
 }
 
-/// What all functions make of the n numbers from x + at on, written to y + at.
+/// Results of all functions on the n numbers from x + at on, written to y + at.
 template <class T>
 std::vector<T> all_results(const std::vector<T>& x, const std::vector<T>& g, Index at, Index n) {
   std::vector<T> results;
@@ -316,7 +316,7 @@ void expect_same_bits() {
     const std::vector<T> expected = all_results(x, g, 0, n);
     for (const Index at : {1, 3, 6}) EXPECT_EQ(all_results(x, g, at, n), expected) << n;
   }
-  // A number gives the same bits in a whole vector and in the rest behind the last one.
+  // A number gives the same bits in a whole vector and in the remainder after the last one.
   std::vector<T> y(x.size());
   std::vector<T> one(1);
   gelu(x.data(), y.data(), 257);

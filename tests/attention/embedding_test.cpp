@@ -6,7 +6,7 @@
 
 #include "support/attention_layer.hpp"
 
-// The first layer of a model against its formula: tokens or features, plus positions.
+// The first layer of a model, tokens or features plus positions, against its formula.
 
 namespace matapprox {
 namespace {
@@ -20,7 +20,7 @@ constexpr Index kEmbeddingLength = 50;
 constexpr Index kVocabulary = 5;
 constexpr Index kFeatures = 3;
 
-/// An embedding with its parameters at their start, of token ids or of features.
+/// An embedding of token ids or of features, with its initial parameters.
 struct EmbeddingExample {
   EmbeddingExample(Index a_width, bool tokens, const EmbeddingOptions& options)
       : embedding(list,
@@ -130,7 +130,7 @@ TEST(WithoutPositions, TheTokensAreTheirVectors) {
   expect_same_entries(e.forward({.tokens = ids, .features = {}}, {}), token_rows(e, ids));
 }
 
-/// Its vector comes first, at position 0; the tokens behind it begin at position 1.
+/// The vector of the CLS token comes first, at position 0; the tokens after it start at position 1.
 TEST(ClsToken, IsARowInFrontOfTheTokensAndOfTheirPositions) {
   for (const Positions positions : {Positions::kNone, Positions::kLearned}) {
     EmbeddingExample e(8, true, {.positions = positions, .cls_token = true});
@@ -145,8 +145,8 @@ TEST(ClsToken, IsARowInFrontOfTheTokensAndOfTheirPositions) {
   }
 }
 
-/// Ids 0 1 4 4 1 0 1 4 ..: a separator belongs to the segment that it ends, and what is behind the
-/// last segment's end stays in it.
+/// Ids 0 1 4 4 1 0 1 4 ..: a separator belongs to the segment that it ends, and tokens after the
+/// end of the last segment belong to that segment.
 TEST(Segments, AreCountedByTheirSeparator) {
   const std::vector<std::int32_t> ids = token_ids(9);
   for (const bool cls : {false, true}) {
@@ -168,7 +168,7 @@ TEST(Segments, AreCountedByTheirSeparator) {
   }
 }
 
-/// Padding is 0, and keeps its place: the tokens after it have the positions they had.
+/// Padding is 0 and counts as a position: the tokens after it keep their positions.
 TEST(SinusoidalPositions, CountRowsOfPaddingWhichAreZero) {
   EmbeddingExample e(8, true, {.positions = Positions::kSinusoidal});
   const std::vector<std::int32_t> ids = token_ids(11);

@@ -35,9 +35,10 @@ double activation_of(double x, bool laplace) {
   return 0.5 * std::erfc(-(x - std::sqrt(0.5)) / (deviation * std::sqrt(2.0)));
 }
 
-/// The bucket of a distance: of 16 on either side, or of 32 before the query. The first half are
-/// distances; bucket m / 2 + k of m begins where (d / (m / 2))^(m / 2) = (128 / (m / 2))^k, and all
-/// from 128 on are in the last. In logarithms of two, 2 log2(d / 8), or 16/3 log2(d / 16).
+/// The bucket of a distance: 16 buckets on either side, or 32 before the query. Of m buckets the
+/// first half are single distances; bucket m / 2 + k begins where (d / (m / 2))^(m / 2) = (128 / (m
+/// / 2))^k, and the last holds all distances from 128 on. In logarithms of two, 2 log2(d / 8), or
+/// 16/3 log2(d / 16).
 Index bucket_by_powers(Index distance, bool causal) {
   if (causal && distance > 0) return 0;
   const Index size = std::abs(distance);
@@ -64,7 +65,7 @@ class FlashFormula : public testing::TestWithParam<FlashCase> {
             {"query_width", "4"},
             {"value_width", "7"}},
            GetParam().causal) {
-    e_.parameter("a.scales") = random_tokens(4, 4, 2);  // the start hides what they do
+    e_.parameter("a.scales") = random_tokens(4, 4, 2);  // the initial values hide their effect
     e_.parameter("a.shifts") = random_tokens(4, 4, 3);
     if (GetParam().bias != "none") {
       const Index entries = e_.parameter("a.relative_bias").cols();
@@ -94,8 +95,8 @@ class FlashFormula : public testing::TestWithParam<FlashCase> {
     return biases;
   }
 
-  /// Entries within a chunk through the activation, beyond it the global part, which a causal row
-  /// has of earlier chunks only.
+  /// Entries within a chunk go through the activation; the others are the global part, which a
+  /// causal row has only for earlier chunks.
   Matrix expected() const {
     const auto& [label, chunk, laplace, causal, kind] = GetParam();
     const Index g = chunk == 0 ? kTokens : chunk;
@@ -126,7 +127,7 @@ TEST_P(FlashFormula, IsTheGatedUnit) {
                      linear_of(e_.run, "a.output", U.cwiseProduct(E * V)));
 }
 
-// Chunks of 70: more than one tile of 64 in each, the last chunk not whole.
+// Chunks of 70: more than one tile of 64 in each, the last chunk partial.
 INSTANTIATE_TEST_SUITE_P(Kinds,
                          FlashFormula,
                          testing::Values(FlashCase{"Chunks", 70, false, false},

@@ -15,7 +15,7 @@ using attention::TokenMatrix;
 using test::LayerRun;
 using test::random_tokens;
 
-/// Of a layer at random parameters.
+/// Checks the backward pass of a layer at random parameters.
 void expect_adjoint_at_random_parameters(const attention::Layer<double>& layer,
                                          const ParameterList& list,
                                          Index n,
@@ -29,7 +29,8 @@ void expect_adjoint_at_random_parameters(const attention::Layer<double>& layer,
       run, random_tokens(n, in, 1), random_tokens(n, in, 2), random_tokens(n, out, 3), {});
 }
 
-/// |x| at a distance of x = 0 along (1, 1), and what a backward pass gives there.
+/// Checks `slope`, as given by a backward pass, against |x| at this distance from x = 0 along (1,
+/// 1).
 void expect_adjoint_of_sizes(double distance, double slope) {
   const auto f = [&](double t) { return Vector((Vector(2) << distance + t, t - 3).finished()); };
   const auto sizes = [&](double t) { return Vector(f(t).cwiseAbs()); };
@@ -76,7 +77,7 @@ TEST(AttentionLayerNorm, RowsHaveMeanZeroAndVarianceOne) {
   const TokenMatrix<double> Y = run.forward(X, {});
   for (Index i = 0; i < 5; ++i) {
     EXPECT_NEAR(Y.row(i).mean(), 0, 1e-12);
-    // Less than 1 by the 1e-5 that is added to a variance of about 10^4.
+    // Below 1 because of the 1e-5 that is added to a variance of about 10^4.
     EXPECT_NEAR(Y.row(i).squaredNorm() / 64, 1, 1e-8);
   }
   EXPECT_TRUE(run.forward(TokenMatrix<double>::Constant(2, 64, 3), {}).isZero(0));

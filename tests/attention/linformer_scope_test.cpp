@@ -7,7 +7,8 @@
 #include "support/attention_example.hpp"
 #include "support/attention_stack.hpp"
 
-// What shares one pair E, F of the Linformer, and which of their columns a sequence uses.
+// Scopes that share one pair E, F of the Linformer, and the columns of E and F that a sequence
+// uses.
 
 namespace matapprox {
 namespace {
@@ -51,7 +52,7 @@ struct ScopeStack {
     const attention::Parameter& p = list.find(name);
     return attention::ConstTokenMap<double>(run.gradient.data() + p.offset, p.rows, p.cols);
   }
-  /// The parameters that mix tokens.
+  /// Names of the parameters that mix tokens.
   std::vector<std::string> mixtures() const {
     std::vector<std::string> names;
     for (const attention::Parameter& p : list.parameters()) {
@@ -66,7 +67,7 @@ struct ScopeStack {
   LayerRun<double> run;
 };
 
-/// One layer by its formula, E and F given: softmax_rows(Q (E K)^T / sqrt(p)) F V, projected.
+/// One layer by its formula with given E and F: softmax_rows(Q (E K)^T / sqrt(p)) F V, projected.
 Matrix dense_linformer(const LayerRun<double>& run,
                        const std::string& prefix,
                        const Matrix& X,
@@ -94,7 +95,7 @@ TEST(LinformerScope, SaysWhichParametersThereAre) {
             (Names{"a0.E0", "a0.E1", "a0.E2", "a1.E0", "a1.E1", "a1.E2"}));
 }
 
-/// A model has E and F once beside its blocks, k N numbers each.
+/// A model stores E and F once beside its blocks, k N numbers each.
 TEST(LinformerScope, ModelIsOnePairOfAWholeModel) {
   const auto parameters = [](const std::string& scope) {
     training::ModelDescription d;
@@ -114,8 +115,8 @@ TEST(LinformerScope, ModelIsOnePairOfAWholeModel) {
   EXPECT_EQ(parameters("model").find("linformer.F").cols, kScopeLength);
 }
 
-/// Two layers with the same E and F (or E twice); a pair for each of them where the scope is one
-/// layer. Pairs are told apart: they do not begin alike.
+/// Two layers with the same E and F (or E twice), or with a pair for each layer if the scope is one
+/// layer. The initial values of two pairs differ.
 TEST(LinformerScope, BothLayersAreTheWrittenFormula) {
   for (const std::string scope : {"model", "layer"}) {
     for (const bool tied : {false, true}) {
@@ -135,8 +136,8 @@ TEST(LinformerScope, BothLayersAreTheWrittenFormula) {
   EXPECT_GT((parameter_of(apart.run, "a0.E") - parameter_of(apart.run, "a1.E")).norm(), 1);
 }
 
-/// The gradient of what is shared is the sum of the layers' own, which those of a stack that does
-/// not share give at the same numbers.
+/// The gradient of shared parameters is the sum of the layers' own gradients, which a stack without
+/// sharing gives at the same values.
 TEST(LinformerScope, GradientOfTheSharedPairIsTheSumOverLayers) {
   ScopeStack shared("model");
   ScopeStack apart("layer");
@@ -175,7 +176,8 @@ TEST(LinformerScope, BackwardPassOfTheSharedPairIsTheAdjoint) {
   }
 }
 
-/// N below the largest length: the first N columns of E and F, and no gradient for the others.
+/// For N below the largest length: the first N columns of E and F are used; the others get no
+/// gradient.
 TEST(LinformerLength, AShorterSequenceUsesTheFirstColumns) {
   constexpr Index n = 14;
   ScopeStack s("model");

@@ -6,8 +6,8 @@
 #include "matapprox/methods/chord.hpp"
 #include "support/attention_example.hpp"
 
-// FLASH and PSF-Attn, which have no softmax to leave padding out of, on a sample with padding
-// against their formulas with N x N arrays.
+// FLASH and PSF-Attn have no softmax that could omit padding. Both are compared, on a sample with
+// padding, with their formulas in N x N arrays.
 
 namespace matapprox {
 namespace {
@@ -20,8 +20,8 @@ using test::random_tokens;
 
 constexpr Index kUnitTokens = 37;
 
-/// A mechanism of one head on a sample with padding at its start, within and at its end. Rows of
-/// padding are not compared: all that is promised of them is that they are finite.
+/// A mechanism of one head on a sample with padding at its start, within it and at its end. Rows of
+/// padding are not compared: they are only guaranteed to be finite.
 struct MaskedUnit : AttentionExample {
   MaskedUnit(const std::string& mechanism, const NamedOptions& options)
       : AttentionExample(mechanism, random_tokens(kUnitTokens, 6, 1), 1, options),
@@ -39,15 +39,15 @@ Matrix silu_values(const Matrix& Z) {
   return Z.unaryExpr([](double z) { return z / (1 + std::exp(-z)); });
 }
 
-/// In chunks of 8, scores within one are divided by 8, padding or not; those between all tokens,
-/// and without chunks those of the activation, by the number of tokens.
+/// In chunks of 8, scores within a chunk are divided by 8, padding or not. Scores between all
+/// tokens, and without chunks those of the activation, are divided by the number of tokens.
 class MaskedFlash : public testing::TestWithParam<Index> {};
 
 TEST_P(MaskedFlash, DividesByTheNumberOfTokens) {
   const Index chunk = GetParam();
   MaskedUnit e("flash",
                {{"chunk", std::to_string(chunk)}, {"query_width", "4"}, {"value_width", "7"}});
-  e.parameter("a.scales") = random_tokens(4, 4, 2);  // the start hides what they do
+  e.parameter("a.scales") = random_tokens(4, 4, 2);  // the initial values hide their effect
   e.parameter("a.shifts") = random_tokens(4, 4, 3);
   const Matrix Z = silu_values(linear_of(e.run, "a.shared", e.X));
   const auto copy = [&](Index which) {
@@ -73,12 +73,13 @@ TEST_P(MaskedFlash, DividesByTheNumberOfTokens) {
 
 INSTANTIATE_TEST_SUITE_P(Chunks, MaskedFlash, testing::Values(0, 8));
 
-/// Rows of V_0 are zeroed, and rows of the factors those of the identity: they stay 0.
+/// Padding: rows of V_0 are zeroed and rows of the factors are those of the identity, so they stay
+/// 0.
 class MaskedPsf : public testing::TestWithParam<bool> {
  protected:
   static constexpr Index kHidden = 7;
 
-  /// W_m as an N x N array, from the numbers of its network.
+  /// W_m as an N x N array, from the outputs of its network.
   static Matrix factor(const MaskedUnit& e, const ChordPattern& pattern, Index m, const Matrix& W) {
     Matrix dense = Matrix::Zero(kUnitTokens, kUnitTokens);
     const auto& offsets = pattern.offsets[static_cast<std::size_t>(m)];

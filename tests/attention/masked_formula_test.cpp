@@ -6,8 +6,8 @@
 
 #include "support/attention_example.hpp"
 
-// Mechanisms on a sample with padding against their formulas with N x N arrays, in which the rows
-// of padding are left out of every sum over tokens.
+// Mechanisms on a sample with padding against their formulas with N x N arrays, in which every sum
+// over tokens omits the rows of padding.
 
 namespace matapprox {
 namespace {
@@ -23,7 +23,7 @@ constexpr Index kMaskedTokens = 36;
 constexpr Index kMaskedWidth = 12;
 constexpr Index kMaskedHeads = 3;
 
-/// A mechanism on a sample with padding at its start, within and at its end.
+/// A mechanism on a sample with padding at its start, within it and at its end.
 struct MaskedExample : AttentionExample {
   explicit MaskedExample(const std::string& mechanism, const NamedOptions& options = {})
       : AttentionExample(
@@ -33,7 +33,7 @@ struct MaskedExample : AttentionExample {
     for (Index i = 0; i < kMaskedTokens; ++i) mask.push_back(real(i) == 0 ? 0 : 1);
   }
 
-  /// Rows of padding become 0.
+  /// Zeroes the rows of padding.
   Matrix of_tokens(const Matrix& Y) const { return real.asDiagonal() * Y; }
   Matrix to_tokens(const Matrix& E) const { return E * real.asDiagonal(); }
 
@@ -41,8 +41,8 @@ struct MaskedExample : AttentionExample {
   std::vector<std::uint8_t> mask;
 };
 
-/// E of each head is that of the formula, and the output that of the values of tokens. Rows of
-/// padding are not compared: all that is promised of them is that they are finite.
+/// Checks E of each head against the formula, and the output against E times the values of tokens.
+/// Rows of padding are not compared: they are only guaranteed to be finite.
 void expect_formula(MaskedExample& e, const std::function<Matrix(Index)>& formula) {
   Matrix H(kMaskedTokens, kMaskedWidth);
   for (Index h = 0; h < kMaskedHeads; ++h) {
@@ -55,7 +55,7 @@ void expect_formula(MaskedExample& e, const std::function<Matrix(Index)>& formul
   expect_same_matrix(e.of_tokens(e.run.forward(e.X, e.mask)), e.of_tokens(Y));
 }
 
-/// exp(S) over the tokens alone, rows divided by their sums.
+/// exp(S) over the tokens only, each row divided by its sum.
 Matrix softmax_over_tokens(const MaskedExample& e, const Matrix& S) {
   Matrix P = e.to_tokens(S.array().exp());
   for (Index i = 0; i < P.rows(); ++i) P.row(i) /= P.row(i).sum();
@@ -69,8 +69,8 @@ TEST(MaskedFormula, Softmax) {
   });
 }
 
-/// Rows of padding are taken out of K and V, biases and all, before they are mixed; the k mixtures
-/// have no padding among them.
+/// Rows of padding, biases included, are removed from K and V before they are mixed; the k mixtures
+/// contain no padding.
 TEST(MaskedFormula, Linformer) {
   MaskedExample e("linformer", {{"rank", "5"}});
   const Matrix E = parameter_of(e.run, "a.E");
@@ -91,7 +91,7 @@ TEST(MaskedFormula, RevisitedLinformer) {
     const Matrix L = row_softmax(mixed_keys(h).transpose());
     return e.to_tokens(row_softmax(e.scale() * e.query(h)) * L * F);
   });
-  // As printed, queries are normalized over tokens.
+  // The printed form normalizes queries over tokens.
   expect_formula(printed, [&](Index h) {
     const Matrix columns = softmax_over_tokens(e, e.scale() * e.query(h).transpose());
     return e.to_tokens(columns.transpose() * row_softmax(mixed_keys(h)).transpose() * F);
@@ -106,7 +106,7 @@ TEST(MaskedFormula, Efficient) {
   });
 }
 
-/// N in the scale is the number of tokens, padding not counted.
+/// N in the scale is the number of tokens without padding.
 TEST(MaskedFormula, Simpletron) {
   const double tokens = kMaskedTokens - 7;
   for (const auto& [name, scale] : {std::pair<const char*, double>{"none", 1},
@@ -131,8 +131,8 @@ TEST(MaskedFormula, LinearTransformer) {
   });
 }
 
-/// What is subtracted from the exponents of keys is the largest one of a token, not of padding. Its
-/// size is seen because of the 1e-4 that is added after.
+/// The maximum that is subtracted from the exponents of keys is taken over tokens, not over
+/// padding. Its size matters because of the 1e-4 that is added afterwards.
 TEST(MaskedFormula, Performer) {
   MaskedExample e("performer", {{"features", "9"}});
   const Matrix Omega = parameter_of(e.run, "a.omega");
@@ -157,7 +157,7 @@ TEST(MaskedFormula, Performer) {
     for (Index i = 0; i < P.rows(); ++i) P.row(i) /= P.row(i).sum() + 1e-6;
     return P;
   });
-  EXPECT_GT(heads_with_larger_padding, 0);  // or the maximum over all rows would pass
+  EXPECT_GT(heads_with_larger_padding, 0);  // otherwise the maximum over all rows would pass
 }
 
 /// Six steps towards the pseudo-inverse. [XZC+21, Eq. 11]
@@ -171,7 +171,7 @@ Matrix six_steps(const Matrix& A) {
   return Z;
 }
 
-/// Six runs of six rows with 3 to 6 tokens: a landmark is the sum of those over their number.
+/// Six runs of six rows with 3 to 6 tokens: a landmark is the mean over the tokens of its run.
 /// Neither F3 nor the convolution sees padding.
 TEST(MaskedFormula, Nystromformer) {
   MaskedExample e("nystromformer", {{"landmarks", "6"}, {"convolution", "5"}});

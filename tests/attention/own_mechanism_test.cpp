@@ -4,8 +4,8 @@
 #include "support/attention_layer.hpp"
 #include "support/expect_close.hpp"
 
-// A mechanism of a user's own, tests/consumer/moving_average.hpp: registered, held to the contract
-// of all mechanisms, in a model.
+// A user-defined mechanism, tests/consumer/moving_average.hpp: registered, checked against the
+// contract of all mechanisms, used in a model.
 
 namespace matapprox {
 namespace {
@@ -23,7 +23,7 @@ attention::AttentionShape small_shape() {
   return shape;
 }
 
-/// The mechanism is known during each test, and to no other.
+/// The mechanism is registered only during each test of this suite.
 class OwnMechanism : public testing::Test {
  protected:
   void SetUp() override {
@@ -84,7 +84,8 @@ TEST_F(OwnMechanism, WhatIsRemovedIsUnknown) {
   attention::ParameterList list;
   EXPECT_TRUE(attention::remove_mechanism("moving_average"));
   EXPECT_FALSE(attention::remove_mechanism("moving_average"));
-  EXPECT_FALSE(attention::remove_mechanism("softmax"));  // that one stays
+  EXPECT_FALSE(attention::remove_mechanism("softmax"));  // mechanisms of the library cannot be
+                                                         // removed
   EXPECT_REFUSED(InvalidArgument,
                  attention::make_attention<double>("moving_average", list, "a", small_shape(), {}),
                  "moving_average");

@@ -45,8 +45,8 @@ TEST(AttentionParameters, StartDependsOnNameAndSeedOnly) {
   EXPECT_NE(alone, one.initial_values<double>(4));
 }
 
-/// Moments of the distributions: a uniform one has variance bound^2 / 3; a normal one cut off at
-/// two deviations has 0.7737 of its variance.
+/// Moments of the distributions: a uniform one has variance bound^2 / 3; a normal one truncated at
+/// two standard deviations has 0.7737 of its variance.
 TEST(AttentionParameters, DistributionsHaveTheirMomentsAndBounds) {
   constexpr Index n = 40000;
   const auto moments = [](const Initial& distribution) {

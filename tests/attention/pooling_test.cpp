@@ -4,7 +4,7 @@
 
 #include "support/attention_layer.hpp"
 
-// Pools of tokens against their formulas, and their gradients against the transposed formulas.
+// Pooling of tokens against formulas, and its gradients against the transposed formulas.
 
 namespace matapprox {
 namespace {
@@ -71,7 +71,8 @@ class PoolFormula : public testing::TestWithParam<PoolCase> {
     for (const Index i : tokens_) Z.row(i) = X_.row(i);
     return Z;
   }
-  /// dY to the largest entry of each column, to all tokens alike.
+  /// Passes dY to the largest entry of each column; to_all() passes it in equal shares to all
+  /// tokens.
   Matrix to_largest(const Matrix& dY) const {
     Matrix G = Matrix::Zero(kPoolTokens, kPoolWidth);
     for (const Index i : tokens_) {

@@ -15,7 +15,7 @@ Matrix normal(std::uint64_t seed, Index rows, Index cols) {
   return random_normal_matrix(seed, RandomStream::kGenerator, rows, cols);
 }
 
-/// Entry by entry, from the definitions.
+/// Computes an entry directly from the definitions.
 double plain_attention(const Matrix& Q, const Matrix& K, const Matrix& V, Index i, Index c) {
   const double root = std::sqrt(static_cast<double>(Q.cols()));
   double above = 0;
@@ -62,8 +62,8 @@ TEST(ProjectedSoftmax, ErrorsAreThoseOfTheDefinitions) {
   }
 }
 
-/// The lemma's quantity falls as 1 / sqrt(k), whatever N is; the construction with delta -> 0 does
-/// not come near: all its weights become 1 / k.
+/// The quantity of the lemma falls as 1 / sqrt(k), independently of N. The construction with delta
+/// -> 0 does not come near it: all its weights become 1 / k.
 TEST(ProjectedSoftmax, TheLemmaHoldsAndTheConstructionDoesNot) {
   const Index n = 256;
   const Matrix Q = normal(1, n, 32);

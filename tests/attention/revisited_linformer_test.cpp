@@ -6,7 +6,7 @@
 
 #include "support/attention_example.hpp"
 
-// The Johnson-Lindenstrauss construction of the revisited Linformer, and what it is worth.
+// The Johnson-Lindenstrauss construction of the revisited Linformer and its actual error.
 
 namespace matapprox {
 namespace {
@@ -18,9 +18,9 @@ using test::random_tokens;
 using test::row_softmax;
 
 /// For R with entries N(0, 1/k), p R^T R v is unbiased with variance (|p|^2 |v|^2 + (p v)^2) / k,
-/// so that E |P R^T R V - P V|^2 = (|P|^2 |V|^2 + |P V|^2) / k. Relative to |P| |V|, which the
-/// lemma speaks of, that is 1 / sqrt(k); relative to |P V|, which attention needs, about sqrt(n /
-/// k): above 1 for every k < n, where leaving attention out altogether would be nearer.
+/// so that E |P R^T R V - P V|^2 = (|P|^2 |V|^2 + |P V|^2) / k. Relative to |P| |V|, the norm used
+/// in the lemma, that is 1 / sqrt(k). Relative to |P V|, which matters for attention, it is about
+/// sqrt(n / k): above 1 for every k < n, worse than no attention at all.
 TEST(RevisitedLinformerProjection, HasTheErrorOfAJlProjection) {
   constexpr Index n = 512;
   constexpr Index columns = 64;
@@ -44,8 +44,8 @@ TEST(RevisitedLinformerProjection, HasTheErrorOfAJlProjection) {
   }
 }
 
-/// With the paper's delta = 2^-n the scores delta R K vanish: each of the k mixtures gets the same
-/// weight whatever the tokens are, and every row of E is the mean of the rows of R.
+/// For the paper's delta = 2^-n the scores delta R K vanish: each of the k mixtures gets the same
+/// weight for any tokens, and every row of E is the mean of the rows of R.
 TEST(RevisitedLinformerProjection, ThePapersDeltaLeavesNothingOfQueriesAndKeys) {
   constexpr Index n = 64;
   constexpr Index k = 16;

@@ -12,7 +12,7 @@
 namespace matapprox::kernels {
 namespace {
 
-/// Every function on every instruction set that it is compiled for and this CPU has.
+/// Tests every function on every instruction set that it is compiled for and this CPU has.
 class RowVector : public ::testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override { hwy::GetChosenTarget().Update(GetParam()); }
@@ -24,8 +24,8 @@ INSTANTIATE_TEST_SUITE_P(Compiled,
                          ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& set) { return std::string(hwy::TargetName(set.param)); });
 
-/// Rows, columns and the distance of the rows: narrow and wide ones, with gaps and without, and
-/// more rows than a period of narrow ones.
+/// Rows, columns and the stride of the rows: narrow and wide ones, with gaps and without, and more
+/// rows than a period of narrow ones.
 struct Shape {
   Index rows;
   Index columns;
@@ -43,7 +43,7 @@ constexpr Shape kShapes[] = {{0, 3, 3},
                              {2, 200, 203},
                              {3, 0, 2}};
 
-// What lies between and behind the rows, and behind the vector; nothing may change it.
+// Value of the entries between and after the rows, and after the vector; no function may change it.
 constexpr double kUntouched = 42;
 
 template <class T>

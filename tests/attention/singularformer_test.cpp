@@ -7,7 +7,8 @@
 #include "support/attention_example.hpp"
 #include "support/attention_stack.hpp"
 
-// Singularformer against its formulas with N x N arrays, tokens projected first and pooled after.
+// Singularformer against its formulas with N x N arrays, which project the tokens before pooling
+// them.
 
 namespace matapprox {
 namespace {
@@ -24,7 +25,7 @@ using test::row_softmax;
 constexpr Index kSingularWidth = 12;
 constexpr Index kSingularHeads = 3;
 
-/// Weights at which the softmaxes are not flat, and biases that are not 0.
+/// Sets weights at which the softmaxes are not flat, and nonzero biases.
 void wake_up(const attention::ParameterList& list, std::vector<double>& parameters) {
   for (const attention::Parameter& p : list.parameters()) {
     attention::TokenMap<double>(parameters.data() + p.offset, p.rows, p.cols) =
@@ -32,8 +33,7 @@ void wake_up(const attention::ParameterList& list, std::vector<double>& paramete
   }
 }
 
-/// One layer by the formulas as they are printed, scores times `scale`; padding is where `tokens`
-/// is 0.
+/// One layer by the printed formulas with scores times `scale`; padding is where `tokens` is 0.
 struct DenseSingular {
   Matrix alpha;      ///< N x r
   Matrix alpha_hat;  ///< r x N, of the values
@@ -124,7 +124,7 @@ TEST(SingularformerFormula, PoolingFirstIsProjectingFirst) {
   }
 }
 
-/// Four maps in the place of one, and scores without a scale, each and both, padding among the
+/// Four maps in place of one, and scores without a scale, each and both, with padding among the
 /// tokens.
 TEST(SingularformerFormula, HoldsForMixturesOfTheirOwnAndUnscaledScores) {
   constexpr Index n = 23;
@@ -149,7 +149,7 @@ TEST(SingularformerFormula, HoldsForMixturesOfTheirOwnAndUnscaledScores) {
   }
 }
 
-/// What is counted: four maps and three poolings, an unfolding. [WKZL23, Table 1 for shared ones]
+/// Counted cost: four maps and three poolings, one unfolding. [WKZL23, Table 1 for shared ones]
 TEST(SingularformerCost, GrowsByThreeMapsAndTwoPoolings) {
   const auto cost_of = [](const char* shared) {
     attention::ParameterList list;
@@ -170,7 +170,7 @@ struct SingularStackCase {
   bool printed;
   bool residual_scores;
   std::string layer_weights = "equal";
-  std::vector<double> weights{1, 1, 1};  ///< of the layers in their mean
+  std::vector<double> weights{1, 1, 1};  ///< weights of the layers in the mean of their losses
   bool shared = true;
 };
 
@@ -198,7 +198,8 @@ class SingularformerStack : public testing::TestWithParam<SingularStackCase> {
   }
 };
 
-/// Three layers, padding among the tokens: the tokens, and the mean of the layers' losses.
+/// Three layers with padding among the tokens: the resulting tokens, and the mean of the layers'
+/// losses.
 TEST_P(SingularformerStack, AgreesWithTheFormulas) {
   attention::ParameterList list;
   const AttentionStack stack(list, "singularformer", shape(), kLayers, options());

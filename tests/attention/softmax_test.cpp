@@ -13,7 +13,7 @@ namespace {
 using attention::TokenMatrix;
 using test::random_tokens;
 
-/// The formula as it stands in [VSP+17], with an N x N array.
+/// The formula as printed in [VSP+17], with an N x N array.
 Matrix dense_softmax(const Matrix& Q, const Matrix& K, bool causal) {
   Matrix P = (Q * K.transpose() / std::sqrt(static_cast<double>(Q.cols()))).array().exp();
   for (Index i = 0; i < P.rows(); ++i) {
@@ -23,7 +23,7 @@ Matrix dense_softmax(const Matrix& Q, const Matrix& K, bool causal) {
   return P;
 }
 
-// 150 tokens: three tiles a row, the last of them not whole.
+// 150 tokens: three tiles per row, the last one partial.
 class SoftmaxAttention : public testing::TestWithParam<bool> {};
 
 TEST_P(SoftmaxAttention, AgreesWithTheDenseFormula) {
@@ -61,7 +61,7 @@ TEST_P(SoftmaxAttention, LargeScoresDoNotOverflow) {
 
 INSTANTIATE_TEST_SUITE_P(Masks, SoftmaxAttention, testing::Bool());
 
-/// Three layers that hand on their scores; causal or not.
+/// Three layers with residual scores; the parameter is true for causal attention.
 class SoftmaxWithResidualScores : public testing::TestWithParam<bool> {
  protected:
   static constexpr Index kLayers = 3;
@@ -73,7 +73,7 @@ class SoftmaxWithResidualScores : public testing::TestWithParam<bool> {
   }
 };
 
-/// Against scores that are added up as N x N arrays, 70 tokens: two tiles a row.
+/// Compares with scores summed in N x N arrays, 70 tokens: two tiles per row.
 TEST_P(SoftmaxWithResidualScores, AgreesWithTheDenseFormula) {
   constexpr Index n = 70;
   const Index p = kWidth / kHeads;

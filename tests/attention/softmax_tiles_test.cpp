@@ -19,7 +19,7 @@ namespace {
 
 using attention::TokenMatrix;
 
-/// On every instruction set that the kernels are compiled for and this CPU has.
+/// Tests on every instruction set that the kernels are compiled for and this CPU has.
 class SoftmaxTiles : public testing::TestWithParam<std::int64_t> {
  protected:
   void SetUp() override {
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Compiled,
                          testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& set) { return std::string(hwy::TargetName(set.param)); });
 
-/// 2^x for x <= 0 as forward() makes it: scores of a query 1 and keys 0 and x.
+/// 2^x for x <= 0 as computed by forward(): scores of a query 1 and keys 0 and x.
 template <class T>
 std::vector<T> powers(const std::vector<T>& x) {
   const auto& tiles = kernels::softmax_tiles<T>();
@@ -102,7 +102,7 @@ struct TileCase {
   double rate = 0;
 };
 
-/// H and the three gradients from arrays of N x N numbers, in double.
+/// H and the three gradients computed in double from N x N arrays.
 struct DenseSoftmax {
   Matrix H, dQ, dK, dV;
 
@@ -182,7 +182,7 @@ void expect_dense(const TileCase& c, double tolerance) {
   expect_near(dV, dense.dV);
 }
 
-/// Sizes that fill vectors, runs, chunks and tiles, and that do not.
+/// Sizes that fill vectors, runs, chunks and tiles, and sizes that do not.
 TEST_P(SoftmaxTiles, AgreeWithTheDenseFormulaAndItsDerivative) {
   for (const TileCase& c : {TileCase{1, 1, 1, 1},
                             TileCase{200, 200, 16, 16},
@@ -198,8 +198,8 @@ TEST_P(SoftmaxTiles, AgreeWithTheDenseFormulaAndItsDerivative) {
   }
 }
 
-/// By packed blocks: sizes that fill blocks, runs, chunks and tiles, and that do not; widths that
-/// are not packed.
+/// Packed blocks: sizes that fill blocks, runs, chunks and tiles, and sizes that do not; widths
+/// that are not packed.
 TEST(SoftmaxBlocks, AgreeWithTheDenseFormulaAndItsDerivative) {
   if (kernels::softmax_blocks() == nullptr) GTEST_SKIP() << "no AMX";
   for (const TileCase& c : {TileCase{64, 64, 64, 64},
@@ -215,7 +215,7 @@ TEST(SoftmaxBlocks, AgreeWithTheDenseFormulaAndItsDerivative) {
   }
 }
 
-/// Where a query has seen no key yet, and where it sees none at all.
+/// Queries that have seen no key yet, and queries that see none at all.
 TEST(SoftmaxBlocks, QueriesWithoutKeysAreZero) {
   if (kernels::softmax_blocks() == nullptr) GTEST_SKIP() << "no AMX";
   const Index n = 200;

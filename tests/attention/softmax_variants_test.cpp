@@ -7,8 +7,8 @@
 
 #include "support/attention_example.hpp"
 
-// Mechanisms that take part of softmax attention: BigBird a part of its entries, Nystromformer
-// landmarks, Performer features with its kernel as their mean.
+// Mechanisms that use part of softmax attention: BigBird a subset of its entries, Nystromformer
+// landmarks, Performer random features whose mean is its kernel.
 
 namespace matapprox {
 namespace {
@@ -26,8 +26,8 @@ Matrix dense_scores(const AttentionExample& e, Index head) {
   return e.scale() * e.query(head) * e.key(head).transpose();
 }
 
-/// Five blocks of eight tokens, the last one of five: with two random blocks more than the other
-/// two there is nothing left that a block does not meet.
+/// Five blocks of eight tokens, the last one of five: with two random blocks beside the fixed ones,
+/// every block meets every other.
 TEST(BigBirdFormula, APatternThatCoversAllIsSoftmax) {
   for (const bool causal : {false, true}) {
     AttentionExample e("bigbird",
@@ -43,7 +43,7 @@ TEST(BigBirdFormula, APatternThatCoversAllIsSoftmax) {
   }
 }
 
-/// Blocks that a block of queries meets, read off the entries that are not zero.
+/// Blocks that a block of queries attends to, determined from the nonzero entries.
 std::set<Index> blocks_met(const Matrix& E, Index i, Index size) {
   std::set<Index> met;
   for (Index j = 0; j * size < E.cols(); ++j) {
@@ -52,7 +52,7 @@ std::set<Index> blocks_met(const Matrix& E, Index i, Index size) {
   return met;
 }
 
-/// Dense softmax over the entries of those blocks alone.
+/// Dense softmax over the entries of the given blocks only.
 Matrix softmax_over_blocks(const Matrix& S, const std::vector<std::set<Index>>& met, Index size) {
   Matrix P = Matrix::Zero(S.rows(), S.cols());
   for (Index i = 0; i < S.rows(); ++i) {
@@ -63,8 +63,8 @@ Matrix softmax_over_blocks(const Matrix& S, const std::vector<std::set<Index>>& 
   return P;
 }
 
-/// 16 blocks: the first and the last meet all; the others the one before, themselves, the one
-/// after, the first, the last, and two more.
+/// 16 blocks: the first and the last attend to all; each other block attends to the one before,
+/// itself, the one after, the first, the last, and two more.
 TEST(BigBirdFormula, IsSoftmaxOverTheBlocksOfItsPattern) {
   constexpr Index size = 3;
   constexpr Index blocks = 16;
@@ -91,7 +91,7 @@ TEST(BigBirdFormula, IsSoftmaxOverTheBlocksOfItsPattern) {
   EXPECT_EQ(patterns.size(), 3U);  // each head draws its own
 }
 
-/// The iteration as it is written. [XZC+21, Eq. 11]
+/// The iteration as printed. [XZC+21, Eq. 11]
 Matrix iterated_inverse(const Matrix& A) {
   const Matrix I = Matrix::Identity(A.rows(), A.cols());
   const double columns = A.colwise().sum().maxCoeff();
@@ -135,8 +135,8 @@ TEST(NystromformerFormula, IsTheWrittenFormula) {
   }
 }
 
-/// A landmark a token, and tokens that hardly look at each other: the six steps arrive at the
-/// inverse, F1 = A = F3, and softmax attention is left.
+/// One landmark per token, and tokens that hardly attend to each other: the six steps converge to
+/// the inverse, F1 = A = F3, and softmax attention remains.
 TEST(NystromformerFormula, ALandmarkATokenIsSoftmaxIfWellConditioned) {
   constexpr Index n = 12;
   const TokenMatrix<double> X = TokenMatrix<double>::Identity(n, n) + 0.02 * random_tokens(n, n, 1);
@@ -150,7 +150,7 @@ TEST(NystromformerFormula, ALandmarkATokenIsSoftmaxIfWellConditioned) {
   expect_same_matrix(e.effective(0), P);
 }
 
-/// E from Omega as it is written, the smallest feature and the stabilisers included.
+/// E from Omega as printed, including the smallest feature and the stabilisers.
 TEST(PerformerFormula, IsTheNormalizedProductOfItsFeatures) {
   constexpr Index n = 21;
   AttentionExample e("performer", 2 * random_tokens(n, 12, 1), kVariantHeads, {{"features", "9"}});
@@ -198,7 +198,8 @@ TEST(PerformerFormula, FeaturesAreUnbiased) {
   const Matrix error = ((squares / draws - mean.cwiseAbs2()) / draws).cwiseSqrt();
   const Matrix exact = (X * X.transpose()).array().exp();
   EXPECT_LT(((mean - exact).array() / error.array()).abs().maxCoeff(), 5.0);
-  EXPECT_LT((error.array() / exact.array()).maxCoeff(), 0.05);  // or five of them say nothing
+  EXPECT_LT((error.array() / exact.array()).maxCoeff(), 0.05);  // a larger error would make five of
+                                                                // them meaningless
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using attention::TimedAttention;
 
-/// Rows whose time is scale N^power.
+/// Adds rows with the time scale N^power.
 void add_rows(const std::string& name,
               double scale,
               double power,
@@ -63,8 +63,8 @@ TEST(AttentionTiming, EveryMechanismIsTimed) {
   EXPECT_THROW(attention::time_attention({{"psf", {}}}, shape, {8}, 0), InvalidArgument);
 }
 
-/// The gradients are those of |Y|^2 / 2: by a central difference along a random direction of the
-/// weights, with Y made again from the tensors.
+/// The gradients are those of |Y|^2 / 2, checked by a central difference along a random direction
+/// of the weights, with Y recomputed from the tensors.
 TEST(AttentionTiming, TensorsAreOfOneTrainingPass) {
   attention::AttentionShape shape;
   shape.width = 8;

@@ -98,7 +98,7 @@ TEST(Best, ReachesATargetOfTheSpectralNorm) {
   EXPECT_LE(values(0), 0.05 * (1 + 1e-12));  // |A|_2 is 1
   EXPECT_LE(spectral.measurement.certificate->spectral->value, 0.05);
   EXPECT_GE(spectral.measurement.certificate->spectral->value, values(0));
-  // What keeps the Frobenius norm to 5 % of |A|_2 would be more than is needed.
+  // A Frobenius error of at most 5 % of |A|_2 would need more numbers than necessary.
   const BestResult frobenius = best(A, {.target_error = 0.05 / dense.norm()});
   EXPECT_LT(spectral.approximation.storage().bytes, frobenius.approximation.storage().bytes);
 }
@@ -149,7 +149,7 @@ TEST(Best, KeepsToTheMethodsThatAreNamed) {
   for (const BestCandidate& candidate : result.candidates) {
     EXPECT_TRUE(candidate.method == "truncated_svd" || candidate.method == "cur");
   }
-  // Also one that is not expected to win.
+  // A method that is not expected to win can be chosen too.
   EXPECT_EQ(chosen_of(best(A, {.budget = bytes_budget(40000), .methods = "cur"})).method, "cur");
   EXPECT_THAT([&] { best(A, {.methods = "hierarchic"}); },
               testing::ThrowsMessage<InvalidArgument>(HasSubstr("did you mean 'hierarchical'")));
@@ -189,7 +189,7 @@ TEST(Best, TheSameSeedGivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_SAME_BITS(test::dense_of(best(A, options).approximation), first);
 }
 
-/// A dense matrix that says of itself that its products take days.
+/// A dense matrix whose cost model claims that products take days.
 class SlowOperator final : public LinearOperator {
  public:
   explicit SlowOperator(Matrix A) : A_(std::move(A)) {}
@@ -221,7 +221,7 @@ TEST(Best, DrawsNoBoundThatTheTimeLeftIsTooShortFor) {
   EXPECT_NEAR(*limited.measurement.relative_error, 0.01, 0.005);
 }
 
-/// Products and columns take as long as is told for each column.
+/// Products and columns take the given number of seconds per column.
 class LateOperator final : public LinearOperator {
  public:
   LateOperator(Matrix A, double seconds_per_column)
@@ -254,20 +254,21 @@ class LateOperator final : public LinearOperator {
   mutable std::atomic<Index> columns_so_far_{0};
 };
 
-// A sleep may take longer than it was told, never less. So on a machine under load, too, no more
-// columns than fit into the time come before its end, and what is begun after it is too much.
+// A sleep may last longer than requested, never shorter. So even on a busy machine only the columns
+// that fit into the time are computed before the deadline; any more were started after it.
 TEST(Best, EndsInTimeWhereProductsAreSlow) {
   const Index N = 1200;
   const Matrix A = random_normal_matrix(1, RandomStream::kGenerator, N, 40) *
                    random_normal_matrix(2, RandomStream::kGenerator, 40, N);
   const BestOptions options{.budget = bytes_budget(40.0 * N)};
-  // All else takes longer under a sanitizer or beside other work; then there is as much more time.
+  // Everything else takes longer under a sanitizer or beside other work; the limit grows
+  // accordingly.
   const RunControl unhindered;
   const LateOperator at_once(A, 0);
   best(at_once, options, unhindered);
   RunControl control;
   control.max_seconds = std::max(2.0, unhindered.seconds());
-  // To look at all entries would take 1.2 times that.
+  // Reading all entries would take 1.2 times the limit.
   const LateOperator late(A, 1.2 * control.max_seconds / static_cast<double>(N));
   const Index most = N * 5 / 4;
   ASSERT_GT(at_once.columns_so_far(), most);
@@ -296,7 +297,7 @@ TEST(Best, StartsWithAFewLandmarksOfPointsWhereTimeIsLimited) {
 }
 
 TEST(Best, FindsAnExactStoreOfASparseMatrixThatNoMemoryHoldsAsADenseOne) {
-  // So that 20 N^2 bytes are more than there is, and the error is not computed from all columns.
+  // N is such that 20 N^2 bytes exceed the memory, and the error is not computed from all columns.
   const auto memory = static_cast<double>(available_memory_bytes());
   const Index N = std::max<Index>(75000, static_cast<Index>(1.05 * std::sqrt(memory / 20)));
   if (memory == 0) GTEST_SKIP() << "this system does not tell its free memory";

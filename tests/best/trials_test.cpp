@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Small integers, which floats hold as well as doubles.
+/// Small integers, which are exact in floats as in doubles.
 Matrix small_integers(Index rows, Index cols) {
   return (10 * test::random_matrix(rows, cols).array()).round().matrix();
 }

@@ -1,5 +1,5 @@
-// Calls of malloc, calloc and realloc in `attention train`, counted by glibc's libmemusage: in
-// another process, so that nothing in this one is replaced.
+// Calls of malloc, calloc and realloc in `attention train`, counted by glibc's libmemusage in
+// another process, so that nothing in this process is replaced.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,8 @@
 namespace matapprox::test {
 namespace {
 
-/// The calls that libmemusage reports, aligned_alloc left out; none where it is not there.
+/// Number of calls that libmemusage reports, without aligned_alloc; empty if libmemusage is
+/// missing.
 std::optional<double> calls_in(const std::string& report) {
   const std::regex line("(malloc|realloc|calloc)\\|[^ ]* +([0-9]+)");
   double calls = 0;
@@ -76,7 +77,7 @@ class CliAttentionAllocations : public testing::Test {
   }
 };
 
-/// The mechanisms that `attention list` names.
+/// Mechanisms that `attention list` names.
 std::vector<std::string> mechanisms() {
   const nlohmann::json listed = run_program({"attention", "list", "--json", "-"}).json();
   std::vector<std::string> names;
@@ -91,7 +92,8 @@ TEST_F(CliAttentionAllocations, AStepInTheSteadyStateHasNone) {
   EXPECT_EQ(std::round((many - few) / kSteps), 0);
 }
 
-/// Calls for each sample beyond the fourth of a step: workspaces and groups are made once.
+/// Number of calls per sample beyond the fourth of a step: workspaces and groups are allocated
+/// once.
 double calls_of_a_sample(const std::string& task, const std::string& mechanism) {
   constexpr int kSteps = 100;
   const double few = calls_of_training(task, mechanism, kSteps, 4).value();

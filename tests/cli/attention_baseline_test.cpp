@@ -1,5 +1,5 @@
-// `attention train --tokenwise-baseline`, and what is said of a mechanism's shape before the first
-// step.
+// `attention train --tokenwise-baseline`, and the messages about a mechanism's shape before the
+// first step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ ProgramResult train(const Arguments& more) {
   return run_program(words);
 }
 
-/// The baseline is the run that has tokenwise in the place of the mechanism, and is nothing else.
+/// The baseline equals a run with tokenwise attention in place of the mechanism.
 TEST(CliAttentionBaseline, ItIsTheRunWithTokenwiseAttention) {
   const Arguments brief{"--steps", "60", "--evaluate-every", "20", "--json", "-"};
   const auto with = [&](Arguments more) {
@@ -52,7 +52,7 @@ TEST(CliAttentionBaseline, ItIsTheRunWithTokenwiseAttention) {
   EXPECT_EQ(baseline["samples"], 300);
 }
 
-/// The names that options had before are taken, with a note, on the command line and in a file.
+/// Former names of options are accepted with a note, on the command line and in a file.
 TEST(CliAttentionBaseline, OldNamesOfOptionsAreNoted) {
   const std::string config = temporary_dir() + "/run.toml";
   write_file(config, "carry_scores = true\n");

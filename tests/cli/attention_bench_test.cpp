@@ -84,7 +84,7 @@ TEST(CliAttentionBench, BenchWritesTensors) {
                  "mechanisms and 3 lengths, it takes one of each");
 }
 
-/// Lengths of [WKZL23, Table 1] at the setting of its experiments, beside what the layers count.
+/// Lengths of [WKZL23, Table 1] at the setting of its experiments, beside the counts of the layers.
 TEST(CliAttentionBench, BenchShowsTheTableOfThePaperBesideWhatIsCounted) {
   const Arguments bench{"bench",
                         "--lengths",
@@ -98,7 +98,7 @@ TEST(CliAttentionBench, BenchShowsTheTableOfThePaperBesideWhatIsCounted) {
                         "--mechanisms",
                         "linformer:rank=256"};
   const json tables = run_attention(bench + Arguments{"--json", "-"}).json()["table_one"];
-  ASSERT_EQ(tables.size(), 1U);  // this is that setting
+  ASSERT_EQ(tables.size(), 1U);  // the bench runs at that setting
   const json& linformer = tables[0]["rows"][1];
   const json& singularformer = tables[0]["rows"][2];
   EXPECT_EQ(linformer["table_below_softmax_from"],

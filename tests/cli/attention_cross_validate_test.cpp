@@ -15,7 +15,8 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A file of words whose class is that of its second word, and a prefix of the class names.
+/// Imports texts in the format of AG News whose second word determines their class; returns the
+/// token file.
 std::string news_tokens(const std::string& folder, int rows, const Arguments& vocabulary) {
   std::string text;
   for (int i = 0; i < rows; ++i)
@@ -76,7 +77,7 @@ TEST(CliAttentionCrossValidate, StatesMeanAndDeviationAndGoesOn) {
   EXPECT_EQ(first["baselines"][0]["name"], "majority class");
   EXPECT_LT(mean, first["baselines"][0]["mean"].get<double>());
 
-  // A fold that is lost is made again, to the same numbers, with any number of threads.
+  // A missing fold is trained again, to the same numbers, with any number of threads.
   std::filesystem::remove(folds + "/token_file-mean-mean-3-seed1-fold1.json");
   const ProgramResult again =
       run_attention(cross_validate(tokens, folds, {"--json", "-", "--threads", "1"}));
@@ -86,7 +87,7 @@ TEST(CliAttentionCrossValidate, StatesMeanAndDeviationAndGoesOn) {
   EXPECT_THAT(run_attention(cross_validate(tokens, folds)).out,
               AllOf(HasSubstr("fold 2"), HasSubstr("standard deviation from fold to fold")));
 
-  // Other rows in the file: nothing that was cached counts.
+  // The file has different rows, so no cached fold is used.
   news_tokens(folder, 34, {"--vocabulary", "20"});
   EXPECT_THAT(run_attention(cross_validate(tokens, folds)).err,
               HasSubstr("3 of 3 folds are to be trained"));
@@ -156,7 +157,7 @@ TEST(CliAttentionCrossValidate, SetsOfLabelsHaveScores) {
   EXPECT_EQ(folds["micro_f1"]["mean"], 1);
   EXPECT_EQ(folds["macro_auc"]["mean"], 1);
   EXPECT_EQ(folds["rows"][0]["baselines"][1]["name"], "no labels");
-  // The same from what the folder holds, as text, and from a model alone.
+  // The same results from the cached folds, as text, and from a single model.
   const ProgramResult again = run_attention(cross_validate(tokens, folder + "/folds"));
   EXPECT_THAT(again.out, AllOf(HasSubstr("mean F1 of a label"), HasSubstr("1.0000")));
   const std::string model = folder + "/folds/token_file-mean-mean-3-seed1-fold0.h5";
@@ -164,7 +165,7 @@ TEST(CliAttentionCrossValidate, SetsOfLabelsHaveScores) {
   EXPECT_EQ(result["answers"], 2 * result["samples"].get<int>());
   EXPECT_EQ(result["macro_f1"], 1);
   EXPECT_EQ(result["labels"][1]["roc_auc"], 1);
-  EXPECT_NEAR(result["labels"][1]["positives"].get<int>(), 8, 1);  // of 16
+  EXPECT_NEAR(result["labels"][1]["positives"].get<int>(), 8, 1);  // half of the 16 samples
   EXPECT_THAT(run_attention({"evaluate", model}).out, HasSubstr("F1 of all labels together"));
   EXPECT_THAT(run_attention({"data", "show", "token_file", "--path", tokens}).out,
               HasSubstr("labels "));

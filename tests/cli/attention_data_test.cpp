@@ -46,7 +46,7 @@ TEST(CliAttentionData, TokenFilesAreImportedShownAndTrainedOn) {
 
 TEST(CliAttentionData, PatchesOfImagesAreTokens) {
   const std::string folder = temporary_dir();
-  // Bright above is class 0, bright below class 1.
+  // Images that are bright above are class 0, those bright below class 1.
   for (int k = 0; k < 24; ++k) {
     Matrix image = Matrix::Constant(8, 8, 10 + k);
     image.middleRows(k % 2 * 4, 4).array() += 150;

@@ -1,4 +1,4 @@
-// `reproduce` with the experiments of the other papers with attention: crossovers, singularformer,
+// `reproduce` with the experiments of the other attention papers: crossovers, singularformer,
 // genome, linformer_grid, depth, blocks, transfer, lra.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ json made(const Arguments& arguments) {
   return run_program(arguments + Arguments{"--json", "-", "--quiet"}).json();
 }
 
-/// What does not tell the time.
+/// Removes the times from the rows.
 json experiment_numbers(json rows) {
   for (json& row : rows) row.erase("seconds");
   return rows;
@@ -53,7 +53,7 @@ json experiment_row(const json& document, const std::string& model) {
   return {};
 }
 
-/// The best values of a parameter of a saved model.
+/// Values of a parameter in the best checkpoint of a saved model.
 std::vector<float> values_of(const SavedModel& saved, const std::string& name) {
   const training::Model<float> model(saved.model);
   for (const attention::Parameter& p : model.parameters().parameters()) {
@@ -73,7 +73,7 @@ TEST(CliReproduceSingularformer, CorrelatesTheModelsOfEqualSeed) {
                        {"--length", "16", "--ranks", "2,4", "--seeds", "1,2", "--samples", "3"});
   const json document = made(command);
   ASSERT_EQ(document["rows"].size(), 10U);
-  // The same numbers as of the command that compares two models.
+  // The command that compares two models gives the same numbers.
   const std::string model = folder + "/adding-singularformer-r4-cls-16-seed";
   const std::string other = folder + "/adding-pre_norm-cls-16-seed";
   json expected = json::array();
@@ -90,7 +90,8 @@ TEST(CliReproduceSingularformer, CorrelatesTheModelsOfEqualSeed) {
     expected.insert(expected.end(), of_seed.begin(), of_seed.end());
   }
   bool found = false;
-  ASSERT_EQ(document["correlations"].size(), 9U);  // two r beside three models, and three pairs
+  ASSERT_EQ(document["correlations"].size(), 9U);  // two r with each of three models, and the three
+                                                   // pairs of those
   for (const json& pair : document["correlations"]) {
     if (pair["models"] != json{"singularformer-r4", "pre_norm"}) continue;
     found = true;
@@ -125,7 +126,7 @@ TEST(CliReproduceLinformerGrid, HasWhatTheReportPrintsBeside) {
       experiment_row(document, "linformer-k64")["published"].get<double>(), 1 - 0.8633, 1e-12);
   EXPECT_NEAR(
       experiment_row(document, "linformer-k128")["published"].get<double>(), 1 - 0.8567, 1e-12);
-  // A vector for each of k mixtures and 256 tokens, twice.
+  // One vector for each of k mixtures and 256 tokens, twice.
   const auto parameters = [&](const char* model) {
     return experiment_row(document, model)["parameters"].get<Index>();
   };
@@ -147,7 +148,7 @@ TEST(CliReproduceLinformerGrid, MakesRowsAgainForOtherData) {
                        {"--data", tokens, "--lengths", "16", "--ranks", "4", "--seeds", "1"});
   EXPECT_EQ(run_program(command).exit_code, 0);
   EXPECT_THAT(run_program(command).err, HasSubstr("0 of 2 rows are to be trained"));
-  // The same file with other bytes.
+  // The same file name with different bytes.
   const json before = made(command)["rows"];
   std::filesystem::rename(tokens, tokens + ".old.h5");
   const std::string texts = std::filesystem::path(tokens).parent_path().string();
@@ -292,7 +293,8 @@ TEST(CliReproduceTransfer, FrozenQueriesKeysAndValuesAreThoseOfSimpletron) {
   EXPECT_EQ(experiment_row(document, "softmax_transferred")["begins_with"],
             "negation-simpletron-max_mean-16-seed3");
   EXPECT_FALSE(experiment_row(document, "softmax").contains("begins_with"));
-  // The start of the transferred model is kept: how far each parameter went from there is known.
+  // The initial values of the transferred model are stored, so the deviation of each parameter is
+  // known.
   EXPECT_FALSE(frozen.state.deviations.empty());
   EXPECT_TRUE(scratch.state.deviations.empty());
   for (const json& training : document["trainings"]) {
@@ -393,8 +395,8 @@ TEST(CliReproduceLra, TrainsEveryModelOnEveryTaskBesideTheBaselines) {
     EXPECT_EQ(saved.task, made_by.at(task));
     EXPECT_EQ(saved.model.options.attention, model);
     const auto options = options_from<training::TrainingOptions>(saved.training_options);
-    EXPECT_EQ(options.evaluation_samples, 50);  // no more than --test-samples
-    // Its curve is that of its own training.
+    EXPECT_EQ(options.evaluation_samples, 50);  // limited by --test-samples
+    // The learning curve belongs to the training of this row.
     const json& training = document["trainings"][i];
     EXPECT_EQ(training["task"], task);
     EXPECT_EQ(training["model"], model);
@@ -405,7 +407,7 @@ TEST(CliReproduceLra, TrainsEveryModelOnEveryTaskBesideTheBaselines) {
               saved.state.history.back().validation_error);
   }
   EXPECT_NEAR(document["rows"][0]["published"].get<double>(), 1 - 0.3885, 1e-12);  // psf, listops
-  // What is said of a task agrees with its rows.
+  // The summary of a task agrees with its rows.
   for (const json& task : document["tasks"]) {
     double lowest = 1;
     double tokenwise = 1;
@@ -456,7 +458,7 @@ TEST(CliReproduceLra, LeavesImagesOutWithoutAFile) {
   const json document = made(command);
   EXPECT_EQ(document["rows"].size(), 4U);
   EXPECT_EQ(document["tasks"].size(), 4U);
-  // A file of images changes no row that does not read it, and its other bytes those that do.
+  // A file of images affects only the rows that read it, and so does a change of its bytes.
   const std::string images = tiny_token_file();
   const Arguments with_images = command + Arguments{"--image", images};
   EXPECT_THAT(run_program(with_images).err, HasSubstr("1 of 5 rows are to be trained"));
@@ -522,11 +524,11 @@ TEST(CliReproduceCrossovers, HasTableOneAndWhatTheLayersCount) {
   EXPECT_EQ(singularformer["table_one_memory"], 87);
   EXPECT_EQ(singularformer["paper_time"], 144);
   EXPECT_EQ(singularformer["counted"], 72);
-  // Softmax attention holds about 2076 bytes a token here and no N x N scores.
+  // Softmax attention stores about 2076 bytes per token here and no N x N scores.
   EXPECT_GT(singularformer["held"].get<double>(), 16);
   EXPECT_LT(singularformer["held"].get<double>(), 64);
   EXPECT_EQ(row("Linformer")["table_one_time"], 513);
-  EXPECT_EQ(row("Linformer")["counted"], 385);  // beyond the lengths that were timed
+  EXPECT_EQ(row("Linformer")["counted"], 385);  // beyond the timed lengths
   EXPECT_TRUE(row("Linformer")["measured"].is_null());
   EXPECT_TRUE(row("FLASH")["measured"].is_null());
   EXPECT_TRUE(row("BigBird")["table_one_time"].is_null());

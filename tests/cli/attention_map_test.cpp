@@ -37,7 +37,7 @@ TEST(CliAttentionMap, MapWritesImagesNumbersAndRows) {
   EXPECT_EQ(read_file(folder + "/map.png").substr(1, 3), "PNG");
   EXPECT_THAT(read_file(folder + "/map.svg"), HasSubstr("psf, layer 0, head 0, test sample 0"));
 
-  // Rows 0 and 2 of the whole map, found by other products.
+  // Rows 0 and 2 of the whole map, computed by different products.
   const std::string rows = run_attention({"map", model, "--rows", "0,2", "-o", "-"}).out;
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 2);
   const std::vector<double> all = csv_numbers(read_file(folder + "/map.csv"));

@@ -16,7 +16,7 @@ ProgramResult run_at(const std::string& path, const Arguments& arguments) {
   return RunningProgram(arguments, {}, path).wait();
 }
 
-/// The program alone in a folder of its own, as after `cmake --build --target matapprox_cli`.
+/// Copies the program alone into a new folder, as after `cmake --build --target matapprox_cli`.
 std::string lone_program() {
   std::string path = temporary_dir() + "/matapprox";
   fs::copy_file(program(), path);
@@ -27,7 +27,7 @@ std::string attention_program() {
   return (fs::path(program()).parent_path() / "matapprox-attention").string();
 }
 
-/// A saved model of no use but to be described.
+/// A saved model that is only described.
 std::string small_model() {
   std::string path = temporary_dir() + "/model.h5";
   const ProgramResult trained = run_program({"attention",
@@ -73,7 +73,7 @@ TEST(CliAttentionProgram, EverythingElseRunsWithoutIt) {
   const ProgramResult misspelled = run_at(path, {"atention", "list"});
   EXPECT_EQ(misspelled.exit_code, 2);
   EXPECT_THAT(misspelled.err, HasSubstr("did you mean attention?"));
-  // A word that is not the command is no reason to look for the program.
+  // The attention program is searched for only if the first word names no command.
   EXPECT_EQ(run_at(path, {"info", "attention"}).exit_code, 3);
   EXPECT_EQ(run_at(path, {"--", "attention"}).exit_code, 2);
 }

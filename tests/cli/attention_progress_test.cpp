@@ -1,4 +1,4 @@
-// What `attention train` shows: the chart of a run and the texts while it lasts.
+// Output of `attention train`: the chart of a run and the progress messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
-/// A run of forty steps with a validation at every twentieth.
+/// A run of forty steps with a validation every twenty steps.
 Arguments short_run(const std::string& output, const Arguments& more = {}) {
   Arguments words{"attention",
                   "train",
@@ -100,7 +100,7 @@ TEST(CliAttentionProgress, EachLookIsALineAndAFileGetsNoProgressLine) {
   EXPECT_EQ(run_program(short_run(folder + "/quiet.h5", {"--quiet"})).err, "");
 }
 
-/// What the program writes to a terminal of its own; empty if none can be made.
+/// Output of the program on a terminal of its own; empty if none can be created.
 std::string on_a_terminal(const Arguments& words) {
   std::string command = "'" + program() + "'";
   for (const std::string& word : words) command += " '" + word + "'";
@@ -118,7 +118,7 @@ TEST(CliAttentionProgress, ATerminalShowsStepsASecondAndTheTimeLeft) {
   EXPECT_THAT(shown,
               testing::ContainsRegex("step 1/40, loss [0-9.e-]+, [0-9.e+]+ steps/s, "
                                      "[0-9]+ (s|min [0-9]+ s) left"));
-  // The line is taken away before another is written.
+  // The progress line is erased before another line is written.
   EXPECT_THAT(shown, HasSubstr("\r\033[Kstep     20: training loss"));
   const std::string quiet = on_a_terminal(short_run(folder + "/quiet.h5", {"--quiet"}));
   EXPECT_THAT(quiet, HasSubstr("saved to"));

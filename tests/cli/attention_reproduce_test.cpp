@@ -41,7 +41,7 @@ Arguments small_figure(const std::string& folder, const Arguments& more = {}) {
   return arguments;
 }
 
-/// What does not tell the time.
+/// Removes the times from the rows.
 json numbers_of(json rows) {
   for (json& row : rows) row.erase("seconds");
   return rows;
@@ -56,7 +56,7 @@ TEST(CliReproduceFigure5, KeepsRowsAndGoesOnWithTheSameBits) {
     EXPECT_EQ(row["samples"], 200);
     EXPECT_FALSE(row["baselines"].empty());
   }
-  // A model of a cached row is a model like any other.
+  // The model of a cached row can be used like any other.
   EXPECT_THAT(run_program({"info", whole + "/adding-psf-cls-16-seed2.h5"}).out, HasSubstr("psf"));
   const ProgramResult again = run_program(small_figure(whole));
   EXPECT_THAT(again.err, HasSubstr("0 of 4 rows are to be trained"));
@@ -64,7 +64,7 @@ TEST(CliReproduceFigure5, KeepsRowsAndGoesOnWithTheSameBits) {
               AllOf(HasSubstr("the head reads the first token"),
                     HasSubstr("tokenwise"),
                     HasSubstr("without mixing tokens: ")));
-  // One row is lost: it alone is made again. In one thread the numbers are the same.
+  // Only the missing row is trained again. One thread gives the same numbers.
   std::filesystem::remove(whole + "/adding-psf-cls-16-seed1.json");
   const ProgramResult remade = run_program(small_figure(whole, {"--json", "-", "--threads", "1"}));
   EXPECT_THAT(remade.err, HasSubstr("1 of 4 rows are to be trained"));

@@ -95,7 +95,7 @@ TEST(CliAttentionRows, EndsAreAveragedAsTheDenseMapsSay) {
       const json& map = sample["maps"][static_cast<std::size_t>(m)];
       ASSERT_EQ(map.size(), 256U);
       sum += map[77].get<double>();
-      // The ends are the brightest pixels.
+      // The endpoints are the brightest pixels.
       const auto image = sample["image"].get<std::vector<double>>();
       ASSERT_EQ(image.size(), 256U);
       for (const json& end : sample["marked"])
@@ -123,7 +123,7 @@ TEST(CliAttentionRows, ColumnsAreThoseOfTheDenseMap) {
   ASSERT_GT((E.row(3) + E.row(200) - 2 * expected.transpose()).norm(), 1e-3 * expected.norm());
 }
 
-/// `mean` attends to all tokens alike, whatever the model.
+/// Mechanism `mean` attends to all tokens equally in any model.
 TEST(CliAttentionRows, AbsoluteValuesAreThoseOfEachSamplesMean) {
   const std::string folder = temporary_dir();
   const std::string psf = ends_model(
@@ -196,8 +196,8 @@ TEST(CliAttentionRows, TokensOfATextAreWrittenOut) {
   ASSERT_EQ(run_attention({"rows", model, "--rows", "0", "--head", "1", "-o", folder + "/t.svg"})
                 .exit_code,
             0);
-  EXPECT_THAT(read_file(folder + "/t.svg"), HasSubstr(">115<"));  // s
-  // A row of the matrix without its first column, that of the token in front.
+  EXPECT_THAT(read_file(folder + "/t.svg"), HasSubstr(">115<"));  // letter s
+  // A row of the matrix without its first column, which belongs to the token in front.
   ASSERT_EQ(run_attention({"map", model, "--head", "1", "--rows", "0", "-o", folder + "/m.npy"})
                 .exit_code,
             0);

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 TEST(CliAttentionSpectrum, SpectrumOfAFileAndOfRandomMatrices) {
   const std::string matrix = temporary_dir() + "/a.csv";
-  // Singular values 4 and 3; with the column means taken off a rank of one.
+  // Singular values 4 and 3; without the column means the rank is one.
   write_file(matrix, "4,0\n0,3\n");
   const json file = run_attention({"spectrum", matrix, "--ranks", "1,2", "--json", "-"}).json();
   ASSERT_EQ(file["spectra"].size(), 2U);
@@ -24,7 +24,7 @@ TEST(CliAttentionSpectrum, SpectrumOfAFileAndOfRandomMatrices) {
   EXPECT_NEAR(plain["shares"][0]["squares"].get<double>(), 16.0 / 25, 1e-12);
   EXPECT_NEAR(plain["shares"][1]["values"].get<double>(), 1, 1e-12);
   EXPECT_NEAR(file["spectra"][1]["shares"][0]["squares"].get<double>(), 1, 1e-12);
-  // Uniform in 0..1: the mean alone is 1/4 of 1/3, three quarters of the squares.
+  // Uniform in 0..1: the mean contributes 1/4 of 1/3, three quarters of the squares.
   const json random =
       run_attention({"spectrum", "--random", "uniform", "--order", "128", "--json", "-"}).json();
   EXPECT_NEAR(random["spectra"][0]["shares"][0]["squares"].get<double>(), 0.75, 0.02);

@@ -1,4 +1,5 @@
-// `attention train --start-from`: what is taken from another model, and files that are refused.
+// `attention train --start-from`: the parameters taken from another model, and files that are
+// refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +44,8 @@ std::vector<float> parameter_values(const Parameter& p, const std::vector<float>
   return {first, first + p.size()};
 }
 
-/// The best values of that parameter in a saved model; empty if it has none of that name and size.
+/// Values of a parameter in the best checkpoint of a saved model; empty without one of that name
+/// and size.
 std::vector<float> numbers_in(const SavedModel& saved, const Parameter& wanted) {
   const Model<float> model(saved.model);
   for (const Parameter& p : model.parameters().parameters()) {
@@ -53,7 +55,7 @@ std::vector<float> numbers_in(const SavedModel& saved, const Parameter& wanted) 
   return {};
 }
 
-/// What a model begins with that starts from `source`, by parameter.
+/// Initial values of a parameter in a model that starts from `source`.
 std::vector<float> start_of(const SavedModel& saved, const SavedModel& source, const Parameter& p) {
   std::vector<float> taken = numbers_in(source, p);
   if (!taken.empty()) return taken;
@@ -67,7 +69,7 @@ bool is_projection(const std::string& name) {
          name.find("attention.value") != std::string::npos;
 }
 
-/// The names that the note of --start-from lists.
+/// Names that the note of --start-from lists.
 std::vector<std::string> names_taken(const std::string& err, const std::string& source) {
   const std::string head = "from " + source + ": ";
   const std::size_t begin = err.find(head);
@@ -167,7 +169,8 @@ TEST(CliAttentionStart, DamagedSafetensorsAreAFileErrorAndNothingIsTrained) {
   refused("tensor '");
 }
 
-/// How far each parameter went, at each validation; the chart has a line for each part.
+/// Deviation of each parameter from its initial values at each validation; the chart has a line for
+/// each part.
 TEST(CliAttentionStart, DeviationsFromTheStartAreInTheReportAndDrawn) {
   const std::string folder = temporary_dir();
   const std::string source = folder + "/source.h5";
@@ -194,7 +197,7 @@ TEST(CliAttentionStart, DeviationsFromTheStartAreInTheReportAndDrawn) {
   EXPECT_THAT(refused.err, HasSubstr("give both"));
 }
 
-/// Names of other programs by a file, and what is refused.
+/// A file that maps the names of another program, and maps that are refused.
 TEST(CliAttentionStart, ANameMapSaysWhereTheWeightsAre) {
   const std::string folder = temporary_dir();
   const std::string weights = folder + "/other.safetensors";
@@ -223,7 +226,8 @@ TEST(CliAttentionStart, ANameMapSaysWhereTheWeightsAre) {
   EXPECT_THAT(alone.err, HasSubstr("give both"));
 }
 
-/// What a model says to each sample is the row whose largest entry it answers with.
+/// The written outputs have one row per sample; the largest entry of a row is the answer of the
+/// model.
 TEST(CliAttentionStart, EvaluateWritesWhatTheModelSays) {
   const std::string folder = temporary_dir();
   const std::string model = folder + "/model.h5";
@@ -237,8 +241,8 @@ TEST(CliAttentionStart, EvaluateWritesWhatTheModelSays) {
   EXPECT_EQ(std::count(text.begin(), text.end(), ','), 7 * 3);  // four classes
 }
 
-/// All weights of a model as other programs may write them: numbers of 8 bytes where `wide` says
-/// so, a bias as numbers of one dimension.
+/// Writes all weights of a model as other programs may store them: as 8-byte numbers if `wide` is
+/// true for the name, a bias with one dimension.
 template <class Wide>
 void write_weights(const std::string& path, const SavedModel& saved, const Wide& wide) {
   std::vector<NamedTensor> tensors;

@@ -1,4 +1,4 @@
-// `attention map --summary`: one matrix for a model of several layers and heads.
+// `attention map --summary`: one matrix for a model with several layers and heads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-/// A tiny model with two layers and two heads, and what `attention map` says of it.
+/// A tiny model with two layers and two heads, and its `attention map`.
 class CliAttentionSummary : public testing::Test {
  protected:
   void SetUp() override { ASSERT_EQ(train("20", model_), 0); }
@@ -46,7 +46,7 @@ class CliAttentionSummary : public testing::Test {
     map(more, model);
     return read_npy(path);
   }
-  /// The largest over the heads, the mean over the layers, from the maps of each.
+  /// Maximum over the heads, then mean over the layers, from the maps of single heads.
   Matrix expected(const std::string& sample, const std::string& model) const {
     const auto of = [&](const std::string& layer, const std::string& head) {
       return matrix({"--sample", sample, "--layer", layer, "--head", head}, model);
@@ -89,7 +89,7 @@ TEST_F(CliAttentionSummary, RowsAreThoseOfTheWholeMatrix) {
 
 /// [Singularformer, Sec. 5.2]
 TEST_F(CliAttentionSummary, IsWhatTheCorrelationOfTwoModelsCompares) {
-  // Of the same seed: so both see the same samples.
+  // Both models have the same seed, so they see the same samples.
   const std::string other = folder_ + "/other.h5";
   ASSERT_EQ(train("1", other), 0);
   const json said = map({"--correlate", other, "--samples", "2", "--json", "-"}, model_).json();

@@ -23,8 +23,8 @@ TEST(CliAttention, TrainEvaluateMapCompare) {
   EXPECT_EQ(trained["task"]["options"]["length"], "16");
   EXPECT_EQ(trained["model"]["options"]["attention"], "psf");
   EXPECT_EQ(trained["model"]["attention_options"]["value_width"], "8");
-  // 2 features to 32; 32 to 4 factors' hidden 32 and the values' hidden 32; 8 values; 4 factors of
-  // 5 links; 16 tokens of width 8 to a number.
+  // Layers: 2 features to 32; 32 to the 4 factors' hidden 32 and the values' hidden 32; 8 values; 4
+  // factors of 5 links; 16 tokens of width 8 to one number.
   EXPECT_EQ(trained["model"]["parameters"],
             (2 + 1) * 32 + (32 + 1) * 5 * 32 + (32 + 1) * 8 + 4 * (32 + 1) * 5 + (16 * 8 + 1));
   EXPECT_EQ(trained["training"]["steps_taken"], 100);

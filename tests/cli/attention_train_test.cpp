@@ -59,7 +59,7 @@ TEST(CliAttentionTrain, ResumedTrainingEndsAtTheSameBits) {
   EXPECT_EQ(parameters_of(whole), parameters_of(cut));
 }
 
-/// The file of an older version does not have every option: those had their defaults.
+/// The file of an older version lacks some options; they had their defaults.
 TEST(CliAttentionTrain, AnOptionThatTheFileHasNotWasAtItsDefault) {
   const std::string path = temporary_dir() + "/older.h5";
   const Arguments command =
@@ -96,7 +96,8 @@ TEST(CliAttentionTrain, NumbersThatBreakDownLeaveTheLastGoodState) {
   expect_refusal(run_attention(small_run(folder + "/none.h5") + wild), 4, "nothing was saved");
   EXPECT_FALSE(std::filesystem::exists(folder + "/none.h5"));
 
-  // The rate grows step by step until the numbers break down, long after the first validation.
+  // The learning rate grows step by step until the numbers break down, long after the first
+  // validation.
   const std::string model = folder + "/adding.h5";
   const Arguments rising{"train",
                          "--task",
@@ -131,7 +132,7 @@ TEST(CliAttentionTrain, StartsFromTheParametersOfAnotherModel) {
   const std::string model = folder + "/adding.h5";
   ASSERT_EQ(run_attention(small_run(model)).exit_code, 0);
   const std::string bytes = parameters_of(model);
-  // Nothing is trained in the one step that follows: what was read is what is written.
+  // Everything is frozen in the single step that follows: the written parameters are those read.
   const Arguments frozen{"--freeze", "embedding,block0,head", "--quiet"};
   for (const std::string& source : {model, model + ".safetensors"}) {
     const std::string copy = folder + "/copy.h5";
@@ -193,7 +194,7 @@ TEST(CliAttentionTrain, ConfigFilesGiveWhatTheCommandLineDoesNot) {
   expect_refusal(train(good + "batch = \"x\"\n"), 2, "option batch: 'x' is not a whole number");
   expect_refusal(train(good + "pairs = 2\n"), 2, "adding has no option --pairs");
   expect_refusal(train(""), 2, "give a --task");
-  // A line that is no option is refused, not skipped in whole or in part.
+  // A line that is not an option is refused, not skipped in whole or in part.
   expect_refusal(train(good + "batch = 1 2\n"), 2, "run.toml:9: 'batch = 1 2' has more than one");
   expect_refusal(train(good + "= 3\n"), 2, "run.toml:9: '= 3' is none of");
   expect_refusal(train(good + "[model] x\n"), 2, "run.toml:9: '[model] x' is no table header");
@@ -223,13 +224,13 @@ TEST(CliAttentionTrain, EveryPublishedConfigurationIsAccepted) {
                       entry.path().string(),
                       "-o",
                       output,
-                      // Given last: it is what is complained about if all else is right.
+                      // Given last: its refusal shows that everything else was accepted.
                       "--target-error",
                       "2"};
     const std::string text = read_file(entry.path().string());
     if (text.find("\"token_file\"") != std::string::npos)
       command = command + Arguments{"--path", tokens};
-    // The tiny file has single texts, and no token for what is between two.
+    // The tiny file has single texts, and no separator token for pairs.
     if (text.find("\npair_separator") != std::string::npos)
       command = command + Arguments{"--pair-separator", "32"};
     expect_refusal(run_attention(command), 2, "target_error 2 is outside 0..1");

@@ -28,7 +28,7 @@ ProgramResult best_of(const std::string& matrix, Arguments more) {
   return run_program(more);
 }
 
-/// Relative Frobenius error of a saved file, by the entries of both.
+/// Relative Frobenius error of a saved file, computed from all entries.
 double error_of_saved(const std::string& saved, const std::string& matrix) {
   const Matrix A = dense_of(*load(matrix).matrix);
   return (dense_of(load_approximation(saved).approximation) - A).norm() / A.norm();

@@ -11,7 +11,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A truncated SVD of rank 5 of a mesh of 64 nodes, in a file.
+/// A file with the truncated SVD of rank 5 of a mesh of 64 nodes.
 class CliCertificate : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,7 +1,7 @@
-"""Checks a page as a browser and a screen reader need it; prints what is wrong, exits 1 if anything.
+"""Checks a page as a browser and a screen reader need it; prints each fault and exits with 1 if there is any.
 
-Balanced tags, unique ids, links within the page that lead somewhere, headings in order, a text for
-every image, labeled tables, and nothing that is fetched from anywhere.
+Balanced tags, unique ids, valid links within the page, headings in order, a text for
+every image, labeled tables, and no resource that is fetched from another place.
 
     python3 check_page.py page.html
 """

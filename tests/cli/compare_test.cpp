@@ -62,18 +62,18 @@ TEST(CliCompare, JsonHoldsTheSchemaAndEqualStorage) {
   EXPECT_EQ(document["matrix"]["nonzeros"], 64 + 4 * 7 * 8);
   EXPECT_EQ(document["matrix"]["symmetric"], true);
   const int budget = 64 * 6 * 7;
-  // Besides the methods: the input as it is, and the SVD in its symmetric form.
+  // Beside the methods: the unmodified input, and the SVD in its symmetric form.
   ASSERT_EQ(document["results"].size(), methods().size() + 1);
   for (const json& row : document["results"]) {
     EXPECT_EQ(row["status"], "ok") << row;
-    if (row["method"] == "hierarchical") {  // of few bits: as many bytes
+    if (row["method"] == "hierarchical") {  // values of few bits: the limit is in bytes
       EXPECT_LE(row["stored_bytes"], 8 * budget);
     } else if (row["method"] != "as_is") {
       EXPECT_LE(row["stored_numbers"], budget) << row["method"];
     }
     EXPECT_TRUE(row["error_is_exact"]);
     EXPECT_GT(row["apply_seconds_64"], 0);
-    // Null where the difference is rounding.
+    // Null if the difference is rounding.
     if (row["spectral_error_lower"].is_number()) {
       EXPECT_LE(row["spectral_error_lower"].get<double>(), row["error_frobenius"].get<double>());
     }
@@ -310,7 +310,7 @@ TEST(CliMeasure, EffortsAreNoneQuickAndFull) {
   const json none = json::parse(approximate({"--measure", "none"}).out)["results"][0];
   EXPECT_TRUE(none["error_frobenius"].is_null());
   EXPECT_TRUE(none["apply_seconds_1"].is_null());
-  // What was not measured is not stated in the file either.
+  // Quantities that were not measured are not stated in the file either.
   EXPECT_TRUE(
       json::parse(run_program({"info", saved, "--json", "-"}).out)["error_frobenius"].is_null());
   EXPECT_EQ(run_program({"measure", saved, mesh_file(8)}).exit_code, 0);

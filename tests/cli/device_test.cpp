@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What can use a GPU; the files need not be there, the device is looked for first.
+/// Commands that can use a GPU. Their files need not exist, because the device is checked first.
 std::vector<std::vector<std::string>> commands_of_the_gpu() {
   return {{"compare", "a.mtx"},
           {"approximate", "a.mtx", "cur", "-o", temporary_dir() + "/never.h5"},
@@ -90,7 +90,7 @@ TEST(CliDevice, AutoSaysWhatItTookIfAsked) {
   EXPECT_THAT(run_program({"info", mesh, "--verbose"}).err, HasSubstr("device: cpu, as asked for"));
 }
 
-/// Chosen factors multiply the same with and without the option.
+/// Given factors multiply the same with and without the option.
 TEST(CliDevice, ApplyGivesTheSameNumbers) {
   const std::string mesh = mesh_file(4);
   const std::string saved = temporary_dir() + "/device_svd.h5";

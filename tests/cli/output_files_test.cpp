@@ -1,5 +1,5 @@
 // No output is lost: two outputs never share a file, no output replaces an input, and a file that
-// another program made meanwhile stays.
+// another program creates during the run stays.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ std::string folder_with_factors() {
   return folder;
 }
 
-/// A model of a task that takes a moment to train.
+/// A model of a task that trains in a moment.
 std::string quick_model(const std::string& folder) {
   std::string path = folder + "/m.h5";
   const ProgramResult trained = run_program({"attention",
@@ -62,7 +62,7 @@ std::set<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// Refused as wrong usage, with all files as they were.
+/// Expects a usage error that leaves all files unchanged.
 void expect_untouched(const std::string& folder,
                       const Arguments& arguments,
                       const std::string& message) {
@@ -201,8 +201,8 @@ TEST(CliOutputFiles, ExportLooksAtAllFilesBeforeTheFirst) {
   EXPECT_NE(read_file(folder + "/g_2.mtx"), "mine");
 }
 
-/// Runs a command whose matrix comes through a pipe: when its other end is open, the command has
-/// looked at its outputs, and `meanwhile` happens before it gets the matrix.
+/// Runs a command whose matrix comes through a pipe. The pipe opens only after the command has
+/// checked its outputs; `meanwhile` runs before the matrix is written.
 template <class Meanwhile>
 ProgramResult run_while(const Arguments& arguments,
                         const std::string& pipe,
@@ -383,7 +383,7 @@ TEST(CliOutputFiles, NamesThatNoFileCanHaveAreFileErrors) {
 
 TEST(CliOutputFiles, ALongNameIsWrittenToo) {
   const std::string folder = folder_with_factors();
-  const std::string name = std::string(250, 'x') + ".json";  // 255 bytes, the most there can be
+  const std::string name = std::string(250, 'x') + ".json";  // 255 bytes, the longest possible name
   EXPECT_EQ(run_program({"info", folder + "/a.mtx", "--json", folder + "/" + name}).exit_code, 0);
   EXPECT_THAT(names_in(folder), testing::ElementsAre("a.mtx", "s.h5", name));
 }

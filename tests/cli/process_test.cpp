@@ -1,4 +1,4 @@
-// What the surroundings of the program may lack: address space, disk, a place for its messages.
+// Limits of the program's environment: address space, disk, closed or full output streams.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ using testing::HasSubstr;
 using testing::Le;
 using testing::Not;
 
-/// Runs a line of shell in which $P is the program and $D a folder with the matrix a.mtx. Ended by
-/// SIGALRM, so with exit code -1, after a minute.
+/// Runs a line of shell in which $P is the program and $D a folder with the matrix a.mtx. SIGALRM
+/// ends it after a minute, with exit code -1.
 ProgramResult run_line(const std::string& folder, const std::string& line) {
   write_file(folder + "/a.mtx", mesh_text(4));
   return RunningProgram({"60", "/bin/sh", "-c", "P=$1; D=$2; " + line, "sh", program(), folder},
@@ -72,7 +72,7 @@ TEST(CliProcess, ALimitOnOpenFilesIsNoDamagedFile) {
   EXPECT_THAT(refused, AllOf(Ge(1), Le(4)));
 }
 
-// The program is copied to where matapprox-mpi is not.
+// The program is copied to a folder without matapprox-mpi.
 TEST(CliProcess, OfSeveralProcessesWithoutTheProgramForThemOnlyTheFirstSaysSo) {
   const std::string folder = temporary_dir();
   const std::string alone = "cp \"$P\" $D/alone; export ";

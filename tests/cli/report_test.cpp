@@ -32,7 +32,7 @@ std::vector<std::string> compare_quickly(const std::string& matrix,
   return arguments;
 }
 
-/// The page of a mesh under this name.
+/// Returns the page of a mesh with this file name.
 std::string report_of_mesh(const std::string& name = "mesh.mtx",
                            const std::vector<std::string>& more = {}) {
   const std::string folder = temporary_dir();
@@ -102,7 +102,7 @@ TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
     EXPECT_EQ(image.values.rows(), 36);
     if (image.values.maxCoeff() == image.values.minCoeff()) ++blank;
   }
-  EXPECT_LE(blank, 1);  // the error of hierarchical, which has all entries of the mesh
+  EXPECT_LE(blank, 1);  // the error map of hierarchical, which stores all entries of the mesh
 }
 
 TEST(CliReport, PageIsWellFormedAndSelfContainedForAHostileName) {
@@ -117,7 +117,7 @@ TEST(CliReport, PageIsWellFormedAndSelfContainedForAHostileName) {
   EXPECT_EQ(std::system(command.c_str()), 0) << read_file(log);
 }
 
-/// What Chromium says on its console about a page, and a screenshot of it.
+/// Chromium's console messages about a page, and a screenshot of it.
 struct BrowserView {
   std::vector<std::string> console;
   Matrix screen;

@@ -183,7 +183,7 @@ TEST(CliReproduce, ARowThatFailsDecidesTheExitCodeAndTheOthersAreWritten) {
   EXPECT_EQ(result.json()["rows"].size(), 1U);
 }
 
-/// Waits until `path` is there, at most half a minute.
+/// Waits until `path` exists, at most half a minute.
 void wait_for(const std::string& path) {
   for (int i = 0; i < 3000 && !fs::exists(path); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -243,8 +243,8 @@ TEST(CliReproduce, ADamagedCheckpointIsSaidAndNotUsed) {
   EXPECT_THAT(result.err, HasSubstr("the fit starts anew"));
 }
 
-/// In the two runs that are stopped the fit of Sawmill takes a minute or more; for the last one its
-/// file is a small matrix, so that its checkpoint is of another one.
+/// In the two runs that are stopped the fit of Sawmill takes a minute or more. Before the last run
+/// its file is replaced by a small matrix, so that the checkpoint belongs to a different one.
 TEST(CliReproduce, AKilledRunGoesOnWhereItWas) {
   const std::string matrices = paper_folder();
   write_file(matrices + "/network/Sawmill.mtx", mesh_text(24));

@@ -104,7 +104,8 @@ TEST(CliSaved, ApplyMultipliesVectorsAndBlocks) {
     const ProgramResult result = run_program({"apply", saved, folder + "/x.csv", "-o", output});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.out, "");
-    near(values({output}), {{21 + 2 * 53}, {3 * 21 + 5 * 53}});  // what it wrote can be read again
+    near(values({output}), {{21 + 2 * 53}, {3 * 21 + 5 * 53}});  // the written file can be read
+                                                                 // again
     EXPECT_EQ(run_program({"apply", saved, folder + "/x.csv", "-o", output}).exit_code, 3);
   }
   EXPECT_EQ(run_program({"apply", saved, folder + "/x.csv", "-o", folder + "/y.txt"}).exit_code, 2);
@@ -222,7 +223,7 @@ TEST(CliSaved, InterruptedFitIsWrittenAndResumedToTheSameBits) {
   const ProgramResult finished = run_program(resume);
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_THAT(finished.err, HasSubstr("already finished"));
-  EXPECT_EQ(read_file(cut), kept);  // not a byte of it is written again
+  EXPECT_EQ(read_file(cut), kept);  // not rewritten, not even the same bytes
 }
 
 TEST(CliSaved, AnSvdThatRanOutOfTimeIsResumedToTheSameBits) {

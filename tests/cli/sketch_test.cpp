@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-/// 9 000 rows, three panels of the program; singular values that fall.
+/// A matrix of 9 000 rows, three panels of the program, with decreasing singular values.
 const Matrix& streamed_matrix() {
   static const Matrix A = with_singular_values(9000, 12, harmonic_spectrum(12));
   return A;
@@ -90,7 +90,7 @@ TEST(CliSketch, DirectoryFileAndPipeGiveTheSameBits) {
   ASSERT_EQ(pipe.exit_code, 0) << pipe.err;
   EXPECT_SAME_BITS(saved_matrix(folder + "/pipe.h5"), B);
 
-  // What was saved is an approximation as any other.
+  // The saved result is an approximation like any other.
   const ProgramResult info = run_program({"info", folder + "/pipe.h5"});
   EXPECT_THAT(info.out, HasSubstr("sketch, rows, rank 2"));
   EXPECT_THAT(info.out, HasSubstr("(estimated)"));
@@ -119,8 +119,8 @@ TEST(CliSketch, LinesOfATableAreAStream) {
   EXPECT_SAME_BITS(saved_matrix(folder + "/a.h5"), saved_matrix(folder + "/b.h5"));
 }
 
-// A stream that breaks off leaves a checkpoint; with the whole stream the result is that of an
-// uninterrupted run, to the bit.
+// A stream that breaks off leaves a checkpoint. With the whole stream the result equals that of an
+// uninterrupted run bit for bit.
 TEST(CliSketch, GoesOnAfterAStreamBrokeOff) {
   const Matrix& A = streamed_matrix();
   const std::string folder = temporary_dir();
@@ -148,7 +148,7 @@ TEST(CliSketch, GoesOnAfterAStreamBrokeOff) {
   EXPECT_THAT(resumed.err, HasSubstr("goes on after 8192 rows"));
   EXPECT_SAME_BITS(saved_matrix(folder + "/out.h5"), saved_matrix(folder + "/straight.h5"));
 
-  // The stream had ended: finished again, at no cost.
+  // The stream had ended: finished again without computation.
   Arguments again = resume;
   again.emplace_back("--force");
   ASSERT_EQ(run_program(again, bytes).exit_code, 0);

@@ -36,13 +36,13 @@ Matrix block_in_file(const std::string& path) {
   return loaded.matrix->columns_at(index_range(0, loaded.matrix->cols()));
 }
 
-/// |b - A x| / |b| of the files.
+/// |b - A x| / |b|, computed from the files.
 double residual_in_files(const std::string& A, const std::string& b, const std::string& x) {
   const Matrix B = block_in_file(b);
   return (B - load(A).matrix->apply(block_in_file(x))).norm() / B.norm();
 }
 
-/// The mesh plus the identity, which makes its inverse one that can be approximated.
+/// The mesh plus the identity, whose inverse can be approximated.
 std::string shifted_mesh(int side) {
   SparseMatrix A = grid_laplacian(side);
   std::string text = fmt::format("%%MatrixMarket matrix coordinate real general\n{} {} {}\n",
@@ -249,7 +249,8 @@ TEST(CliSolve, RefusesWhatIsWrong) {
   EXPECT_THAT(complaint({"solve", folder + "/a.csv", folder + "/two.csv"}), HasSubstr("3 x 2"));
   EXPECT_THAT(complaint({"solve", folder + "/u.csv", folder + "/two.csv", "--solver", "cg"}),
               HasSubstr("cg needs a symmetric matrix"));
-  // The two entries, and what to do, wherever a symmetric matrix is needed.
+  // The message names the two entries and the remedy in every command that needs a symmetric
+  // matrix.
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"solve", folder + "/u.csv", folder + "/two.csv", "--solver", "cg"},
         {"spectrum", folder + "/u.csv", "--nearest", "1", "--count", "1"},
@@ -348,7 +349,7 @@ TEST(CliKeep, RefusesBeforeTheFitAndSavesAfterIt) {
   EXPECT_EQ(run_program({"info", folder + "/psd.h5"}).exit_code, 0);
 }
 
-/// MatrixMarket text of A, dense or by its entries.
+/// MatrixMarket text of A in array or coordinate format.
 std::string matrix_text(const Matrix& A, bool dense) {
   std::string text = fmt::format("%%MatrixMarket matrix {} real general\n{} {}",
                                  dense ? "array" : "coordinate",
@@ -364,7 +365,7 @@ std::string matrix_text(const Matrix& A, bool dense) {
   return text;
 }
 
-/// Convection and diffusion between two values that a penalty fixes.
+/// Diffusion with convection between two boundary values imposed by a penalty.
 Matrix penalty_matrix() {
   const Index n = 60;
   Matrix A = 2 * Matrix::Identity(n, n);

@@ -1,5 +1,4 @@
-// Tests of signals at the stages that follow the fits, and of limits that keep threads from
-// starting.
+// Signals during the stages after the fits, and limits that prevent threads from starting.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +25,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 /// A folder with a matrix, an empty folder for temporary files, and a gnuplot that draws nothing
-/// and sleeps once it is told to draw. The first lines of its script only choose terminals.
+/// and sleeps when its script first plots. The first lines of its script only choose terminals.
 std::string folder_with_sleeping_gnuplot(const std::string& condition = "grep -q '^plot'") {
   const std::string folder = temporary_dir();
   write_file(folder + "/a.mtx", mesh_text(4));
@@ -49,7 +48,7 @@ std::vector<std::string> shell_line(const std::string& folder, const std::string
           folder};
 }
 
-/// Until the file is there, at most a minute; false if it never comes.
+/// Waits until the file exists, at most a minute; false if it never appears.
 bool wait_for_file(const std::string& path) {
   for (int i = 0; i < 6000 && !fs::exists(path); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -110,7 +109,7 @@ TEST(CliStop, TheDocumentOfAFinishedCommandSaysThatItWasNotInterrupted) {
   }
 }
 
-/// Waits until nothing is left in the pipe, at most a minute; false if something stays.
+/// Waits until the pipe is empty, at most a minute; false if it does not become empty.
 bool wait_until_read(int pipe_end) {
   int left = 1;
   for (int i = 0; i < 6000 && left > 0; ++i) {
@@ -120,8 +119,8 @@ bool wait_until_read(int pipe_end) {
   return left == 0;
 }
 
-/// The command reads a pipe that this end keeps open, and gets the signal when it has read the
-/// input and waits for more.
+/// Runs a command on a pipe that stays open at this end, and sends the signal when the command has
+/// read the input and waits for more.
 ProgramResult stopped_while_reading(const std::string& command,
                                     const std::string& input,
                                     int signal,

@@ -6,7 +6,7 @@
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 
-// A target error that is not reached has one exit code, 4, whatever the command.
+// Every command returns exit code 4 if a target error is not reached.
 
 namespace matapprox::test {
 namespace {

@@ -167,7 +167,7 @@ TEST(CliUsage, CompletionKnowsEverySubcommandAndOption) {
   EXPECT_THAT(completion, HasSubstr("experiments=\"" + names + "\""));
 }
 
-/// Expects exit code 2 and nothing on standard output; the message.
+/// Expects exit code 2 and nothing on standard output; returns the message.
 std::string usage_complaint(const Arguments& arguments) {
   const ProgramResult result = run_program(arguments);
   EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(arguments);
@@ -365,7 +365,7 @@ TEST(CliRange, FloatsThatVanishAreRefusedAsThoseThatOverflow) {
                                                 output,
                                                 "--json",
                                                 "-"});
-      // The form L L^T holds the roots of the entries, which floats reach.
+      // The form L L^T stores square roots of the entries, which are within the range of floats.
       if (std::string(method) == "nystrom" && result.exit_code == 0) {
         EXPECT_LE(result.json()["results"][0]["relative_error"].get<double>(), 1e-6) << size;
         continue;

@@ -1,4 +1,4 @@
-// Names and strings of files reach a terminal, a table or a page only as text.
+// Names and strings from files reach a terminal, a table or a page only as text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A line of its own, a color, a bell, a title, C1 in UTF-8 and as a byte.
+/// A line break, a color, a bell, a title, C1 controls in UTF-8 and as a byte.
 const char* const kHostile =
     "x\nmatapprox: forged\x1b[31m\x07\x1b]0;t\x07\xc2\x9b"
     "31m\x9b"
@@ -90,7 +90,7 @@ TEST(CliVisibleNames, AFileWithSuchANameIsWorkedOn) {
     EXPECT_EQ(result.exit_code, 0) << command.front() << result.err;
     expect_harmless(result, command.front());
   }
-  // Bytes that JSON cannot hold are escaped, not replaced.
+  // Bytes that JSON cannot represent are escaped, not replaced.
   const ProgramResult info = run_program({"info", matrix, "--json", "-"});
   EXPECT_THAT(info.json()["matrix"]["path"].get<std::string>(), HasSubstr("31m\\x9b2J"));
   EXPECT_THAT(info.json()["matrix"]["path"].get<std::string>(), HasSubstr("\xc2\x9b"));

@@ -38,7 +38,7 @@ void sandboxed(const std::string& path,
 TEST(SandboxedRead, ReturnsAndLeavesNoTrace) {
   int calls = 0;
   sandboxed("x.mat", "MATLAB", [&] { ++calls; });
-  EXPECT_EQ(calls, 0);  // they happened in the child
+  EXPECT_EQ(calls, 0);  // the calls happened in the child
 }
 
 TEST(SandboxedRead, NamesTheSignalOfACrash) {
@@ -74,7 +74,7 @@ TEST(SandboxedRead, EndsAHang) {
 }
 
 TEST(SandboxedRead, AChildThatGetsLittleOfTheCpuIsNoHang) {
-  // 1 s of wall clock where 0.5 s of CPU time are allowed, of which it takes about 0.1 s.
+  // 1 s of wall-clock time under a limit of 0.5 s of CPU time; the child uses about 0.1 s of it.
   const auto slow = [] {
     for (int turn = 0; turn < 10; ++turn) {
       usleep(100000);
@@ -86,7 +86,7 @@ TEST(SandboxedRead, AChildThatGetsLittleOfTheCpuIsNoHang) {
   EXPECT_NO_THROW(sandboxed("x.h5", "HDF5", slow, {0.5, 0, 30}));
 }
 
-/// Set by a handler that runs where a process ends by exit().
+/// Set by a handler that runs if a process ends by exit().
 std::atomic<int>* ends_by_exit = nullptr;
 
 TEST(SandboxedRead, HandlersOfTheEndDoNotRunInTheChild) {
@@ -99,7 +99,7 @@ TEST(SandboxedRead, HandlersOfTheEndDoNotRunInTheChild) {
   munmap(shared, sizeof(std::atomic<int>));
 }
 
-/// Hides /proc from this process alone; false where the system does not let it.
+/// Hides /proc from this process alone; false if the system does not allow it.
 bool hide_proc() {
   const int spaces = getuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
   return unshare(spaces) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -149,8 +149,8 @@ TEST(SandboxedRead, HandsOnExceptionsWithTheirType) {
 }
 
 TEST(SandboxedRead, AChildWithoutMemoryForItsMessageEndsAllTheSame) {
-  // An exception that is none of the standard library's, as anything that gets past the catches for
-  // those: the child must not go on in the caller's place.
+  // An exception outside the standard library's hierarchy, like any that passes the catch clauses
+  // for those: the child must not continue as the caller.
   const pid_t parent = getpid();
   bool went_on = false;
   try {
@@ -174,7 +174,7 @@ TEST(SandboxedRead, MayForkWhileAnotherThreadUsesHdf5) {
       ++uses;
     }
   });
-  // A child that inherited a locked lock would hang, and count as such after 20 seconds.
+  // A child that inherits a locked lock would hang, and be reported as hanging after 20 seconds.
   int refused = 0;
   for (int k = 0; k < 50; ++k) {
     try {
@@ -196,7 +196,7 @@ TEST(SandboxedRead, MayForkWhileAnotherThreadUsesHdf5) {
   EXPECT_GT(uses, 0);
 }
 
-/// Takes and gives back blocks of many sizes, as reading a file does.
+/// Allocates and frees blocks of many sizes, as reading a file does.
 void allocate_many() {
   std::vector<std::string> blocks;
   for (std::size_t k = 0; k < 200; ++k) blocks.emplace_back(1 + 97 * k, 'x');

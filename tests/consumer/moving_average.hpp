@@ -49,7 +49,7 @@ class MovingAverage final : public matapprox::attention::HeadCore<T> {
                 Out /*dK*/,
                 Out dV,
                 Cache& /*cache*/) const override {
-    dV = dH;  // of h_i, what comes back from h_{i+1} included
+    dV = dH;  // dH_i, to which the part of h_{i+1} is added below
     for (Index i = dV.rows() - 1; i >= 0; --i) {
       const bool token = matapprox::attention::is_token(context.mask, i);
       if (i > 0) dV.row(i - 1) += (token ? decay_ : T(1)) * dV.row(i);

@@ -66,7 +66,8 @@ TEST(Budget, ComparesInItsOwnUnit) {
   EXPECT_TRUE(StorageBudget{}.admits(storage, 1, 1));
 }
 
-// Table of the paper's public code: N = 256 stores 18,432 numbers; log2 by hand for the others.
+// Table of the paper's public code: N = 256 stores 18,432 numbers; the other values computed by
+// hand with log2.
 TEST(Budget, ChordReferenceNumbers) {
   EXPECT_EQ(chord_reference_numbers(1), 1);
   EXPECT_EQ(chord_reference_numbers(2), 2 * 1 * 2);
@@ -81,7 +82,7 @@ TEST(Budget, LargestRankThatFits) {
     const Index numbers = (306 + 306 + 1) * k;
     return Storage{numbers, 8 * numbers};
   };
-  // its paper: mesh2e1, 24,786 numbers hold rank 40, not 41.
+  // Example of the paper: mesh2e1, 24,786 numbers allow rank 40, not 41.
   EXPECT_EQ(resolve_rank("m", 0, {}, 306, 306, 306, svd_storage), 40);
   EXPECT_EQ(resolve_rank("m", 7, {}, 306, 306, 306, svd_storage), 7);
   EXPECT_EQ(resolve_rank("m", 0, parse_budget("613"), 306, 306, 306, svd_storage), 1);
@@ -92,7 +93,7 @@ TEST(Budget, LargestRankThatFits) {
               ThrowsMessage<InvalidArgument>(HasSubstr("m: rank 307 is outside 1..306")));
   EXPECT_THAT([&] { resolve_rank("m", -1, {}, 306, 306, 306, svd_storage); },
               ThrowsMessage<InvalidArgument>(HasSubstr("rank -1 is outside 1..306")));
-  // Without a budget, rank 1 always fits: an order of 1 or 2 gets an answer.
+  // Without a budget rank 1 always fits, so that orders 1 and 2 give a result.
   EXPECT_EQ(resolve_rank("m", 0, {}, 1, 1, 1, [](Index k) { return Storage{3 * k, 24 * k}; }), 1);
   EXPECT_THROW(resolve_rank("m", 0, {}, 0, 0, 0, svd_storage), InvalidArgument);
 }

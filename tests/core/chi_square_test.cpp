@@ -63,7 +63,7 @@ TEST(ChiSquare, TwoDegreesAreAnExponentialVariable) {
   }
 }
 
-// What a certificate needs of it: see src/measure/certificate.cpp.
+// Properties that a certificate needs: see src/measure/certificate.cpp.
 TEST(ChiSquare, LowerQuantilesGrowWithTheDegreesAndStayBelowTheMode) {
   for (const double p : {1e-6, 0.005, 0.025, 0.25, 0.35}) {
     double before = 0;

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// The least an operator must have: everything else comes from the defaults under test.
+/// The minimum that an operator must implement: everything else uses the defaults under test.
 class Minimal : public LinearOperator {
  public:
   explicit Minimal(Matrix values) : values_(std::move(values)) {}

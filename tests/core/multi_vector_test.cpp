@@ -48,7 +48,7 @@ TEST_P(MultiVectorAt, GivesBackWhatWasWritten) {
 }
 
 TEST_P(MultiVectorAt, ProductsAreThoseOfMatrices) {
-  // Longer than one stretch of the host's sums and than one part of the GPU's.
+  // Longer than one block of the host's sums and one part of the GPU's.
   for (const Index n : {1, 3, 37, 1000, 70001}) {
     const Matrix A = test::random_matrix(n, 3);
     const Matrix B = test::random_matrix(n, 4, 2);
@@ -71,7 +71,7 @@ TEST_P(MultiVectorAt, ProductsAreThoseOfMatrices) {
   }
 }
 
-// To the bit, whichever column is the first and wherever the block lies.
+// Bit for bit, for any first column and any memory space of the block.
 TEST_P(MultiVectorAt, RandomNumbersAreThoseOfTheirPlaces) {
   for (const Index first : {Index{0}, Index{3}, Index{1} << 40}) {
     for (const Index cols : {1, 2, 5}) {

@@ -114,7 +114,7 @@ TEST(Options, NearestName) {
   EXPECT_EQ(nearest_name("truncated-svd", names), "truncated_svd");
   EXPECT_EQ(nearest_name("cord", names), "chord");
   EXPECT_EQ(nearest_name("mxt", std::vector<std::string>{"mtx", "mat"}),
-            "mtx");  // a swap is one step
+            "mtx");  // a transposition counts as one edit
   EXPECT_EQ(nearest_name("xyzzyxyzzy", names), "");
 }
 

@@ -10,8 +10,8 @@
 namespace matapprox {
 namespace {
 
-// The generator's published known answers (Random123, kat_vectors): counter and key all zero bits
-// and all one bits. Our counter layout can make only the first with stream 0.
+// The generator's published known answers (Random123, kat_vectors): counter and key of all zero
+// bits and of all one bits. Our counter layout can produce only the first, with stream 0.
 TEST(Random, PhiloxKnownAnswer) {
   const auto words = random_words(0, static_cast<RandomStream>(0), 0, 0);
   EXPECT_EQ(words[0], 0x6627e8d5U);
@@ -50,7 +50,7 @@ TEST(Random, UniformIsInsideTheOpenIntervalWithTheRightMoments) {
   EXPECT_NEAR(squares / kCount, 1.0 / 3, 5 * std::sqrt(4.0 / 45 / kCount));
 }
 
-// Box-Muller with the C library's log, cos and sin, from the same words.
+// Box-Muller with the C library's log, cos and sin, from the same random words.
 TEST(Random, NormalAgreesWithTheLibraryFunctions) {
   for (Index j = 0; j < 20000; ++j) {
     const auto w = random_words(11, RandomStream::kSketch, 5, j / 2);

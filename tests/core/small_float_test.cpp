@@ -52,7 +52,7 @@ TEST(SmallFloat, AllNumbersComeBack) {
   }
 }
 
-/// The upper half of a float is what bfloat16 is.
+/// Bfloat16 is the upper half of a float.
 TEST(SmallFloat, Bfloat16IsTheUpperHalfOfAFloat) {
   for (unsigned word = 0; word < 0x10000U; word += 7) {
     const auto value = static_cast<double>(std::bit_cast<float>(std::uint32_t{word} << 16U));

@@ -25,8 +25,8 @@ using testing::ThrowsMessage;
 
 constexpr Index kPieces = 1000;
 
-/// The identity of any order; a product takes kPieces pieces, and in piece `fatal` of all that were
-/// ever made somebody asks for a stop.
+/// The identity of any order. A product takes kPieces pieces; piece number `fatal`, counted over
+/// all products, requests a stop.
 class SlowIdentity final : public LinearOperator {
  public:
   SlowIdentity(Index order, Index fatal, std::atomic<bool>& stop)
@@ -54,8 +54,8 @@ class SlowIdentity final : public LinearOperator {
   mutable std::atomic<Index> pieces_{0};
 };
 
-/// Runs `work` on an operator that asks for a stop in its piece `fatal`. Whether work() threw
-/// Interrupted; in any case it made no piece after that one.
+/// Runs `work` on an operator that requests a stop in its piece `fatal`, and checks that no later
+/// piece ran. True if work() threw Interrupted.
 template <class Work>
 bool interrupted_within_a_piece(Index fatal, const Work& work) {
   const test::ThreadCount one_thread(1);
@@ -91,7 +91,7 @@ TEST(StopScope, EndsALoopBeforeTheNextPiece) {
       EXPECT_THAT(loop, ThrowsMessage<Interrupted>(HasSubstr("the loop: interrupted")));
     }
     EXPECT_LE(bodies, 5 + threads - 1);
-    // Outside of a scope the flag means nothing, nor in one whose control does not look at it.
+    // The flag has no effect outside a scope, nor in a scope whose control does not poll it.
     EXPECT_NO_THROW(loop());
     const StopScope scope(control, "outer");
     const RunControl never;
@@ -135,7 +135,7 @@ TEST(StopScope, MethodsWithoutAResultEndWithinAPieceOfAProduct) {
 
 TEST(StopScope, TruncatedSvdReturnsItsSpaceFromWithinAProduct) {
   for (const SvdAlgorithm algorithm : {SvdAlgorithm::kRandomized, SvdAlgorithm::kKrylov}) {
-    // In the first product there is nothing yet.
+    // No result exists during the first product.
     EXPECT_TRUE(interrupted_within_a_piece(500, [&](const auto& A, const RunControl& control) {
       truncated_svd(A, {.rank = 5, .algorithm = algorithm}, control);
     }));

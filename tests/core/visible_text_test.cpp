@@ -22,7 +22,8 @@ TEST(VisibleText, LeavesTextAlone) {
 }
 
 TEST(VisibleText, BytesThatAreNotUtf8) {
-  // A lone continuation, overlong forms, a surrogate, beyond the last code point, cut sequences.
+  // A lone continuation byte, overlong forms, a surrogate, values beyond the last code point,
+  // truncated sequences.
   for (const char* text : {"\x80",
                            "\xc0\xaf",
                            "\xe0\x80\xaf",

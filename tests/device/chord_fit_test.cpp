@@ -29,7 +29,8 @@ struct FitProblem {
       }
     };
   }
-  /// By the kernels of the CPU, and the device's on the host; the list need not be sorted.
+  /// Compares the kernels of the CPU with those of the device run on the host; the list need not be
+  /// sorted.
   void expect_equal(const std::vector<Index>& J, Index memory, bool whole) const {
     const kernels::TargetPanel panel = [&](Index first, Index count, double* out) {
       columns()(J.data() + first, count, out);
@@ -78,7 +79,7 @@ TEST(DeviceChordFit, TakesAnyListOfColumns) {
   FitProblem().expect_equal({36, 0, 17, 17, 3}, Index{1} << 30, true);
 }
 
-// Panels of one, two and five columns, the last one not full.
+// Panels of one, two and five columns, the last one partial.
 TEST(DeviceChordFit, GivesTheSameInNarrowPanels) {
   const FitProblem problem;
   const Index column = (problem.pattern.factors() + 4) * kFitOrder * 8;

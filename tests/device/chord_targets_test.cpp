@@ -16,7 +16,7 @@
 #include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
-// Columns of a fit's target that a GPU makes or holds, against those of the CPU.
+// Columns of a fit's target that a GPU computes or stores, against those of the CPU.
 
 namespace matapprox {
 namespace {
@@ -51,7 +51,7 @@ ChordTarget chord_target(const LinearOperator& A, const Target& target) {
           }};
 }
 
-/// The panel of the GPU, columns J and two of zeros behind.
+/// The panel of the GPU: columns J followed by two columns of zeros.
 MatrixOf<double> gpu_panel(const LinearOperator& A,
                            const Target& target,
                            const std::vector<Index>& J,
@@ -62,7 +62,7 @@ MatrixOf<double> gpu_panel(const LinearOperator& A,
   const auto panels = cuda::make_target_panels(queue, kTargetOrder, on_gpu.source, whole);
   const auto count = static_cast<Index>(J.size());
   const Index width = count + 2;
-  Matrix panel = Matrix::Constant(width, kTargetOrder, -1);  // row-major, seen from the GPU
+  Matrix panel = Matrix::Constant(width, kTargetOrder, -1);  // row-major for the GPU
   panels->fill({J.data(), J.data(), count}, width, panel.data());
   return panel.transpose();
 }
@@ -114,7 +114,7 @@ TEST(ChordTargets, TheGpuMakesColumnsAlsoBehindACounterAndAPlace) {
   EXPECT_FALSE(made(DenseOperator(test::random_matrix(8, 8))));
 }
 
-/// f and its gradient where the columns come from the GPU itself, and how often A was used.
+/// Compares f and its gradient when the GPU computes the columns, and counts the uses of A.
 TEST(ChordTargets, AnObjectiveOfThemIsThatOfTheCpuAndCountsItsColumns) {
   const KernelOperator K = kernel(KernelFunction::kMatern32);
   const SparseOperator S{unsymmetric()};

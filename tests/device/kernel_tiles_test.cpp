@@ -6,13 +6,13 @@
 #include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
-// The kernels of the GPU, run on the host, against the operator of the CPU.
+// The GPU kernels, run on the host, against the operator of the CPU.
 namespace matapprox::test {
 namespace {
 
 constexpr std::size_t kKernelKinds = EnumNames<KernelFunction>::values.size();
 
-/// Points with two that are equal and one that is 0.
+/// Random points, two of which are equal and one is 0.
 Matrix points_for_tiles(Index count, Index dimension) {
   Matrix P = random_matrix(count, dimension, 31);
   P.row(count - 1) = P.row(0);
@@ -67,7 +67,7 @@ TEST(KernelTiles, ColumnsAreSymmetricWithAnExactDiagonal) {
   }
 }
 
-/// Distances at which the exponential is 0, or its argument overflows.
+/// Distances at which the exponential is 0 or its argument overflows.
 TEST(KernelTiles, FarPointsAreZeroNotNaN) {
   Matrix P(3, 1);
   P << 0, 1e160, -1e160;

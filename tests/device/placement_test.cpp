@@ -29,7 +29,8 @@ using Placer = std::function<OperatorPointer(const OperatorPointer&)>;
 
 constexpr double kPlacedTolerance = 1e-12;
 
-/// Products, columns and rows of the placed operator against the dense matrix that it stands for.
+/// Compares products, columns and rows of the placed operator with the dense matrix that it
+/// represents.
 void expect_same_operator(const OperatorCase& example, const Placer& placer) {
   SCOPED_TRACE(example.name);
   const OperatorPointer A = placer(example.op);
@@ -99,7 +100,7 @@ FactorProduct chord_chain(Index n, bool symmetrized) {
   const Matrix values = random_matrix(chord.pattern.stored_numbers(), 1, 12);
   chord.values.assign(values.data(), values.data() + values.size());
   const Factor W = make_factor("W", chord);
-  // A diagonal beside them and the chain a second time, transposed.
+  // A diagonal beside the chain, and the chain a second time, transposed.
   return FactorProduct({W, make_factor("d", Vector(random_matrix(n, 1, 13))), {"W", W.value, true}},
                        symmetrized);
 }
@@ -108,7 +109,7 @@ const ChordFactors& chord_of(const FactorProduct& A) {
   return std::get<ChordFactors>(*A.factors().front().value);
 }
 
-/// Bytes of the chain, of a factor of it, and of a column on its way.
+/// Bytes of the chain, of one of its factors, and of the work space of a column.
 struct ChainBytes {
   Index chain;
   Index factor;
@@ -121,13 +122,13 @@ struct ChainBytes {
 
 TEST(Placement, ChainsThatTheGpuHasNoRoomForAreStreamed) {
   for (const Index n : {Index{1}, Index{37}, Index{64}}) {
-    if (test::kSanitized && n == 64) continue;  // minutes
+    if (test::kSanitized && n == 64) continue;  // would take minutes
     for (const bool symmetrized : {false, true}) {
       const auto A = std::make_shared<FactorProduct>(chord_chain(n, symmetrized));
       const std::vector<double> before = chord_of(*A).values;
       const OperatorCase example{
           "streamed, N = " + std::to_string(n), A, A->columns_at(index_range(0, n))};
-      // Pieces of a row, of fifty numbers and of a sixteenth of the chain.
+      // Pieces of one row, of fifty numbers and of a sixteenth of the chain.
       constexpr Index kFifty = Index{16} * 8 * 50;
       for (const Index free : {Index{0}, kFifty, ChainBytes(chord_of(*A).pattern).chain}) {
         for (const auto order : {cuda::HostOrder::kForward, cuda::HostOrder::kBackward}) {
@@ -149,7 +150,8 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
   const auto link = [&](Index free) {
     return std::get<cuda::HostChord>(gpu_factors(A, free).factors.front().factor);
   };
-  // A sixteenth of the memory is left; the diagonal takes 800 bytes, the work of placing a factor.
+  // A sixteenth of the memory is reserved. The diagonal takes 800 bytes, and placing a factor needs
+  // as much work space as the factor.
   ASSERT_GT(bytes.factor, bytes.column);
   const Index needed = bytes.chain + bytes.factor + 800;
   const Index enough = (16 * needed + 14) / 15;
@@ -168,7 +170,7 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
   EXPECT_EQ(here.host_bytes, bytes.chain);
   EXPECT_DOUBLE_EQ(here.streamed, 2.0 * static_cast<double>(bytes.chain));
   EXPECT_DOUBLE_EQ(gpu_work(chord_chain(100, true), 5, enough - 16).streamed, 2 * here.streamed);
-  // Room for two columns at a time, in four fifths of what is left: three pieces of five columns.
+  // Four fifths of the free memory hold two columns at a time: three panels for five columns.
   const GpuWork narrow = gpu_work(A, 5, 800 + 2 * bytes.column / 4 * 5 + 1);
   EXPECT_DOUBLE_EQ(narrow.streamed, 3 * here.streamed);
 }
@@ -185,8 +187,8 @@ TEST(Placement, OperatorsAreTheSameOnTheGpu) {
   expect_same_operators([](const OperatorPointer& A) { return place(A, Device::kCuda).matrix; });
 }
 
-/// One column may take another way through cuSPARSE. Rows so long that many blocks of threads add
-/// to one of them would show a sum without a fixed order.
+/// cuSPARSE may use a different algorithm for one column. In rows so long that many thread blocks
+/// add to one of them, sums without a fixed order would show.
 TEST(Placement, OneColumnTimesLongSparseRowsHasTheSameBitsOnTheGpu) {
   if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
   const auto A = std::make_shared<SparseOperator>(random_sparse(4, 200000, 50000, 7));
@@ -202,7 +204,7 @@ TEST(Placement, OneColumnTimesLongSparseRowsHasTheSameBitsOnTheGpu) {
   }
 }
 
-/// The error of a method is the same whether its matrix is placed or not.
+/// The error of a method is the same with and without placement.
 TEST(Placement, MethodsRunOnAPlacedMatrix) {
   const OperatorPointer A = std::make_shared<KernelOperator>(
       random_matrix(200, 3, 6),
@@ -222,7 +224,8 @@ TEST(Placement, MethodsRunOnAPlacedMatrix) {
       error(jl_projection(*placed, {.rank = 20})), error(jl_projection(*A, {.rank = 20})), 1e-9);
 }
 
-/// The bases lie where the matrix does: what they span and find must not depend on it.
+/// The bases are in the memory space of the matrix; their span and the results must not depend on
+/// it.
 TEST(Placement, KrylovSpacesGrowWhereTheMatrixIs) {
   const OperatorPointer general = std::make_shared<DenseOperator>(random_matrix(150, 120, 3));
   const OperatorPointer symmetric = std::make_shared<KernelOperator>(
@@ -249,8 +252,8 @@ TEST(Placement, KrylovSpacesGrowWhereTheMatrixIs) {
                1e-9);
 }
 
-/// The tall matrices of the method are then where the kernel is: columns, W and what is left of the
-/// diagonal have to come out the same.
+/// The tall matrices of the method are then in the memory space of the kernel: the columns, W and
+/// the remaining diagonal must be the same.
 TEST(Placement, NystromOfAPlacedKernelTakesTheSameLandmarks) {
   const OperatorPointer A = std::make_shared<KernelOperator>(
       random_matrix(300, 3, 8),
@@ -364,7 +367,7 @@ TEST(PlacementEstimate, OfADenseMatrixIsAsCountedByHand) {
   EXPECT_TRUE(estimate.fits);
   EXPECT_TRUE(estimate.gpu_is_faster());
   EXPECT_THAT(to_text(estimate), testing::HasSubstr("13 s on the CPU, 5.46 s on the GPU"));
-  // One column takes four blocks of 30 numbers: 960 bytes.
+  // One column needs four blocks of 30 numbers: 960 bytes.
   EXPECT_FALSE(estimate_placement(A, workload, cpu, gpu, 4800 + 960).fits);
   EXPECT_TRUE(estimate_placement(A, workload, cpu, gpu, 4800 + 961).fits);
   EXPECT_FALSE(estimate_placement(A, workload, cpu, gpu, 100).gpu_is_faster());
@@ -389,7 +392,7 @@ TEST(PlacementEstimate, CountsStreamedFactorsInEveryProduct) {
   EXPECT_EQ(here.host_bytes, bytes.chain);
   EXPECT_EQ(here.gpu_bytes, 800);
   EXPECT_TRUE(here.fits);
-  // The chain is there twice.
+  // Each product streams the chain twice.
   EXPECT_NEAR(here.gpu_seconds - there.gpu_seconds,
               3 * 2 * static_cast<double>(bytes.chain) / 1e3,
               1e-9 * here.gpu_seconds);
@@ -411,12 +414,12 @@ TEST(PlacementEstimate, CountsWhatEachKindStores) {
   const SparseOperator symmetric(grid_laplacian(3));
   EXPECT_EQ(gpu_work(symmetric, 1).gpu_bytes, 33 * 12 + 9 * 4);
 
-  // Each of 100 x 100 entries: 3 flops a coordinate, 30 of the function, 2 a column.
+  // Each of 100 x 100 entries: 3 flops per coordinate, 30 for the function, 2 per column.
   const KernelOperator kernel(random_matrix(100, 4, 1));
   EXPECT_DOUBLE_EQ(gpu_work(kernel, 8).flops, 1e4 * (12 + 30 + 16));
   EXPECT_EQ(gpu_work(kernel, 8).gpu_bytes, 3200);
 
-  // C T T^T C^T holds C and T once.
+  // C T T^T C^T stores C and T once.
   const Factor C = make_factor("C", random_matrix(50, 4, 1));
   const Factor T = make_factor("T", random_matrix(4, 4, 2));
   const FactorProduct product({C, T, {"T", T.value, true}, {"C", C.value, true}});
@@ -431,7 +434,7 @@ TEST(PlacementEstimate, RatesGrowWithTheGpu) {
   h200.multiprocessors = 132;
   h200.clock_hz = 1.98e9;
   const ComputeRates rates = gpu_rates(h200, 4e12);
-  // 132 multiprocessors with 64 units, two flops each: 33 TF/s, of which half is counted.
+  // 132 multiprocessors with 64 units, two flops each: 33 TF/s, half of which is assumed.
   EXPECT_NEAR(rates.flops, 16.7e12, 0.1e12);
   EXPECT_EQ(rates.bandwidth, 4e12);
   GpuInfo for_images = h200;

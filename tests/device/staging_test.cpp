@@ -9,7 +9,7 @@
 namespace matapprox::cuda {
 namespace {
 
-/// Puts off all that it is asked for until it is waited for: who does not wait sees it.
+/// Postpones all transfers until they are waited for, so that a missing wait shows.
 class LateBus {
  public:
   explicit LateBus(Index bytes)
@@ -25,7 +25,7 @@ class LateBus {
     EXPECT_LE(n, bytes());
     put_off(which, [=, this] { std::copy_n(from, n, buffer(which)); });
   }
-  /// In order, to the last one of this buffer.
+  /// Runs the transfers in order, up to the last one of this buffer.
   void wait(int which) {
     while (std::ranges::any_of(late_, [&](const Work& work) { return work.which == which; })) {
       late_.front().body();
@@ -36,7 +36,7 @@ class LateBus {
     wait(0);
     wait(1);
   }
-  /// The most that was put off at a time.
+  /// Largest number of transfers that were postponed at the same time.
   std::size_t max_late() const { return max_late_; }
 
  private:
@@ -67,7 +67,7 @@ TEST(Staging, BytesArriveThoughTheBusIsLateAndTheHostIsNot) {
   std::deque<std::string> device;
   std::deque<std::string> wanted;
   for (int copy = 0; copy < 400; ++copy) {
-    // Nothing, short ones, a whole buffer, several.
+    // Sizes: nothing, short ones, a whole buffer, several buffers.
     const Index sizes[] = {0, 1, 7, 256, 300, 1023, 1024, 1025, 2048, 5000};
     std::string text = random_text(random, sizes[random() % 10]);
     wanted.push_back(text);
@@ -95,7 +95,7 @@ TEST(Staging, TheDeviceWorksOnOneBufferWhileTheHostHasTheOther) {
   EXPECT_EQ(down.bus().max_late(), 2);
 }
 
-/// Four of 256 bytes fill a buffer: the fifth takes the other, the ninth has to wait.
+/// Four uploads of 256 bytes fill a buffer: the fifth uses the other buffer, the ninth must wait.
 TEST(Staging, ShortUploadsDoNotWaitForEachOther) {
   Staging<LateBus> staging(Index{1024});
   std::string host(100, 'x');

@@ -31,7 +31,7 @@ Vector values_of(const std::vector<std::int32_t>& integers, double offset) {
   return values;
 }
 
-/// A content with what it should stand for, put together entry by entry.
+/// A content, and the matrix that it represents, assembled entry by entry.
 struct Expected {
   BlockContent content;
   Matrix dense;
@@ -64,7 +64,7 @@ void add_low_rank(Expected& e, BlockLeaf leaf, const std::vector<int>& bits) {
   add_block(e, leaf, block);
 }
 
-/// Scales 1, 2, 3, ... for each 64 values.
+/// Scales 1, 2, 3, ... per group of 64 values.
 double group_scale(Index value, BlockContent& content, int bits) {
   if (bits > 16) return 1;
   const Index group = value / 64;
@@ -120,7 +120,7 @@ void add_sparse(Expected& e, BlockLeaf leaf, const std::vector<Index>& places, i
   add_block(e, leaf, block);
 }
 
-/// All kinds of leaf, two layers, gaps that nothing is stored for.
+/// All kinds of leaf, two layers, gaps without stored values.
 Expected general() {
   Expected e;
   e.content.rows = 150;
@@ -153,7 +153,7 @@ Expected symmetric() {
   return e;
 }
 
-/// So much work that it is divided into many parts; some rows have next to nothing in them.
+/// Enough work to be divided into many parts; some rows are nearly empty.
 Expected many_parts(bool is_symmetric) {
   Expected e;
   e.content.rows = 340;
@@ -169,7 +169,7 @@ Expected many_parts(bool is_symmetric) {
       add_low_rank(e, {85 * i, 85, 85 * j, 85, LeafKind::kLowRank}, bits);
     }
   }
-  // IEEE numbers are multiplied by in another way.
+  // Products with IEEE numbers use a different code path.
   e.content.bits.push_back(32);
   e.content.scales.push_back(to_bfloat16(2));
   const Matrix factors = test::random_matrix(40, 2).cast<float>().cast<double>();
@@ -207,7 +207,7 @@ TEST(BlockMatrix, PartsOfTheWorkAddUp) {
   for (const bool is_symmetric : {false, true}) expect_products(many_parts(is_symmetric));
 }
 
-// Four parts with 528,000 sums a column: not all of 64 columns at a time.
+// Four parts with 528,000 sums per column are too many for 64 columns at a time.
 TEST(BlockMatrix, ManyColumnsOfATallOneComeInTurn) {
   constexpr Index kRows = 132000;
   constexpr Index kColumns = 61;
@@ -251,7 +251,7 @@ TEST(BlockMatrix, CountsValuesAndAllBytes) {
   EXPECT_EQ(A.storage().bytes,
             static_cast<Index>(e.content.data.size() + e.content.bits.size() +
                                2 * e.content.scales.size()) +
-                6 * 5);  // no index above 255: a byte each
+                6 * 5);  // no index above 255: one byte each
 }
 
 TEST(BlockMatrix, SaysWhatEachLeafTakesAndHowLargeItsComponentsAre) {
@@ -324,7 +324,7 @@ TEST(BlockMatrix, RefusesEntriesOutsideOfASparseLeaf) {
   endless.data.assign(12, 0xFF);
   EXPECT_REFUSED(InvalidArgument, BlockMatrix(std::move(endless)), "lies outside");
   BlockContent below = e.content;
-  below.symmetric = true;  // place 5 is row 5, column 0
+  below.symmetric = true;  // position 5 is row 5, column 0
   EXPECT_REFUSED(InvalidArgument, BlockMatrix(std::move(below)), "below the diagonal");
 }
 

@@ -15,7 +15,7 @@
 namespace matapprox {
 namespace {
 
-/// Three factors with 3, 70 and 2 links (fewer where the order has no room for them).
+/// Three factors with 3, 70 and 2 links (fewer if the order is too small).
 ChordPattern many_links(Index n) {
   ChordPattern pattern{n, {{0, n / 2}, {}, {n - 1, 0}}};
   if (n >= 3) pattern.offsets[0].push_back(n - 1);
@@ -38,7 +38,7 @@ ChordFactors absolute(ChordFactors chain) {
   return chain;
 }
 
-/// Rounding errors of a chain of sums are, entry by entry, at most (sum of links) eps times the
+/// The rounding error of a chain of sums is, entry by entry, at most (sum of links) eps times the
 /// same chain of absolute values.
 template <class T>
 double error_bound(const ChordFactors& chain, bool transposed, const Matrix& X) {

@@ -30,7 +30,7 @@ ChordFactors random_chord(const ChordPattern& pattern, std::uint64_t seed) {
   return {pattern, std::vector<double>(values.data(), values.data() + values.size())};
 }
 
-/// W_1 ... W_M written out, straight from the definition of the pattern.
+/// W_1 ... W_M as a dense matrix, computed directly from the definition of the pattern.
 Matrix dense_chord(const ChordFactors& chain) {
   const Index n = chain.pattern.order;
   Matrix product = Matrix::Identity(n, n);
@@ -49,7 +49,7 @@ Matrix dense_chord(const ChordFactors& chain) {
   return product;
 }
 
-/// The product must equal `dense` in every way that an operator can be asked.
+/// Every query of the operator must agree with `dense`.
 void expect_equals(const FactorProduct& product, const Matrix& dense) {
   ASSERT_EQ(product.rows(), dense.rows());
   ASSERT_EQ(product.cols(), dense.cols());
@@ -115,7 +115,7 @@ TEST(FactorProduct, ChordChainEqualAndUnequalLinks) {
     const FactorProduct product({make_factor("W", chain)});
     expect_equals(product, dense_chord(chain));
     EXPECT_EQ(product.storage().numbers, pattern.stored_numbers());
-    // An integer for each offset, and one for the number of links of each factor.
+    // One integer for each offset, and one for the number of links of each factor.
     Index integers = pattern.factors();
     for (const auto& offsets : pattern.offsets) integers += static_cast<Index>(offsets.size());
     EXPECT_EQ(product.storage().bytes, 8 * (pattern.stored_numbers() + integers));
@@ -200,7 +200,7 @@ TEST(FactorProduct, DiagonalWithDenseEndsIsThatOfTheProduct) {
     ASSERT_EQ(product.diagonal().size(), all.size());
     EXPECT_LE((product.diagonal() - all).norm(), 1e-13 * all.norm());
   }
-  // Without dense ends there is no shorter way than all columns.
+  // Without dense outer factors the diagonal needs all columns.
   const FactorProduct diagonal({make_factor("D", Vector(Vector::Ones(4)))});
   EXPECT_LT(diagonal.cost().multiplications_for_diagonal, 0);
   EXPECT_EQ(diagonal.diagonal(), Vector::Ones(4));
@@ -222,7 +222,7 @@ TEST(RoundFactors, RefusesWhatFloatsCannotHold) {
     refused(ChordFactors{{2, {{0, 1}}}, {small, small, small, small}}, "are too small for floats");
   }
   refused(Matrix(1e39 * ones), "floats end at 3.4e+38");
-  // Small values beside large ones are nothing lost, nor are zeros.
+  // Small values beside large ones may become 0, and zeros are accepted.
   Matrix mixed = ones;
   mixed(0, 0) = 1e-60;
   EXPECT_EQ(std::get<Matrix>(*rounded(mixed)[0].value)(0, 0), 0.0);

@@ -16,7 +16,7 @@ using PackedContent = PackedMatrix::Content;
 
 Matrix unpacked(const PackedMatrix& A) { return A.columns(index_range(0, A.cols())); }
 
-/// Widths from 1 to 16, none, and IEEE numbers, runs of equal ones among them.
+/// Widths from 1 to 16, width 0, and IEEE numbers, with runs of equal widths among them.
 std::vector<std::uint8_t> many_widths(Index count) {
   const std::vector<std::uint8_t> pattern{4, 4, 4, 4, 4, 1, 3, 0, 8, 8, 8, 8, 16, 12, 32, 64, 6};
   std::vector<std::uint8_t> widths;
@@ -59,7 +59,7 @@ TEST(PackedMatrix, RoundsEachColumnToItsWidth) {
   const std::vector<std::uint8_t> widths{0, 4, 8, 32, 64};
   const Matrix error = unpacked(PackedMatrix::rounded(A, widths)) - A;
   EXPECT_EQ(error.col(0), -A.col(0));
-  // The noise of normal values, sqrt(0.01154) and sqrt(8.77e-5).
+  // The noise of normal values is sqrt(0.01154) and sqrt(8.77e-5).
   EXPECT_NEAR(error.col(1).norm() / A.col(1).norm(), 0.1074, 0.005);
   EXPECT_NEAR(error.col(2).norm() / A.col(2).norm(), 0.00936, 0.0012);
   EXPECT_LT(error.col(3).norm() / A.col(3).norm(), 1e-7);
@@ -104,7 +104,7 @@ TEST(PackedMatrix, HoldsIntegersInTheFewestBits) {
   }
 }
 
-// A file may give it any scale.
+// A file may contain any scale for it.
 TEST(PackedMatrix, AColumnOfNoBitsIsZeroWhateverItsScale) {
   PackedContent content =
       PackedMatrix::rounded(test::random_matrix(20, 5), std::vector<std::uint8_t>{4, 4, 0, 4, 4})
@@ -121,7 +121,8 @@ TEST(PackedMatrix, AColumnOfNoBitsIsZeroWhateverItsScale) {
 }
 
 TEST(PackedMatrix, GroupsOfRowsHaveScalesOfTheirOwn) {
-  // 20 rows in groups of 8: 8, 8 and 4; two columns of 8 bits, q = row for the first, -row.
+  // 20 rows in groups of 8: 8, 8 and 4; two columns of 8 bits, q = row in the first, -row in the
+  // second.
   PackedContent content{20, 2, 8, 0.5, 0.25, {8, 8}, {1, 2, 4, 1, 10, 100}, {}};
   for (int column = 0; column < 2; ++column) {
     for (int row = 0; row < 20; ++row) {
@@ -162,7 +163,7 @@ TEST(PackedMatrix, RefusesWhatDoesNotFitTogether) {
   refused([](PackedContent& c) { c.group = 4; }, "groups of 4 rows");
   refused([](PackedContent& c) { c.group = 0; }, "groups of 0 rows");
   refused([](PackedContent& c) { c.rows = Index{1} << 48; }, "");
-  // 64 bits in each of 2^58 rows are 2^64 bits, which is 0 in 64 bits.
+  // 64 bits in each of 2^58 rows are 2^64 bits, which overflow to 0 in 64 bits.
   refused(
       [](PackedContent& c) {
         c.rows = c.group = Index{1} << 58;

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using SparseContent = PackedSparse::Content;
 
-/// Entries with |a| > least of a matrix of normal numbers, changed by `change`.
+/// Entries with |a| > least of a matrix of normal numbers, transformed by `change`.
 template <class Change>
 SparseMatrix sparse_of_normals(Index rows, Index cols, double least, const Change& change) {
   const Matrix A = test::random_matrix(rows, cols, 7);
@@ -78,7 +78,7 @@ TEST(PackedSparse, EmptyRowsLongGapsAndNothingAtAll) {
   const PackedSparse packed = PackedSparse::packed(wide);
   EXPECT_EQ(packed.unpacked().coeff(0, 4'999'999), 3);
   EXPECT_EQ(packed.unpacked().nonZeros(), 2);
-  // Rows so long that nothing of their length can be in memory.
+  // Rows so long that no array of their length fits in memory.
   const PackedSparse longest({2,
                               Index{1} << 48,
                               1,
@@ -128,7 +128,7 @@ TEST(PackedSparse, RefusesWhatDoesNotFitTogether) {
   };
   expect_refused(changed([](SparseContent& c) { c.structure[1] = 3; }), "beyond the matrix");
   expect_refused(changed([](SparseContent& c) { c.structure[0] = 4; }), "beyond the matrix");
-  // An entry behind the one in the last column, however near.
+  // An entry after the last column, even by one.
   expect_refused(changed([](SparseContent& c) { c.structure[3] = 2; }), "beyond the matrix");
   expect_refused({1, 3, 2, false, SparseValues::kDictionary, 0, 1, 0, {1}, {2, 2, 0}, {}},
                  "beyond the matrix");

@@ -23,7 +23,7 @@ Vector geometric(Index count, double ratio) {
   return values;
 }
 
-/// The truncated SVD of a matrix with these singular values.
+/// The truncated SVD of A with the given rank.
 FactorProduct svd_product(const Matrix& A, Index rank) {
   const kernels::Svd svd = kernels::svd(A);
   return FactorProduct({make_factor("U", Matrix(svd.U.leftCols(rank))),
@@ -46,7 +46,7 @@ TEST(Packing, KeepsToTheBytesAndComesNearWhatIsExpected) {
     const double error = relative_error(A, packed);
     EXPECT_LT(error, 1.4 * expected) << bytes;
     EXPECT_GT(error, 0.5 * expected) << bytes;
-    // Against doubles of as many bytes.
+    // Compared with doubles of the same number of bytes.
     const auto rank = static_cast<Index>(bytes / (8 * 351));
     EXPECT_LT(error, 0.5 * std::pow(0.8, static_cast<double>(rank)));
   }
@@ -95,7 +95,7 @@ TEST(Packing, KeepsToAnError) {
   }
 }
 
-/// Squares of singular values leave the range of doubles from 1e155 on.
+/// The squares of singular values leave the range of doubles from 1e155 on.
 TEST(Packing, ChoosesTheSameBitsInAnyUnit) {
   const Matrix A = test::with_singular_values(50, 40, geometric(40, 0.7));
   const auto bits_of = [](const PackedProduct& packed) {
@@ -146,8 +146,8 @@ TEST(Packing, OfZeroIsZero) {
   EXPECT_EQ(test::dense_of(FactorProduct(packed.factors)).norm(), 0);
 }
 
-/// All choices of widths for three components: none within the bytes has less error by more than
-/// what a common price cannot reach, the width of one component.
+/// At each price the choice minimizes error + price * bytes over all choices of widths for three
+/// components.
 TEST(ComponentBits, NoChoiceOfWidthsBetweenItsTwoNeighborsIsBetter) {
   const std::vector<int> widths{3, 4, 6, 8, 12, 16};
   const ComponentBits components(40, 30, 10, widths);

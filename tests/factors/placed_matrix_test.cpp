@@ -12,7 +12,7 @@
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
 
-// Placed as on a GPU, by the code of the GPU.
+// Matrices placed as on a GPU, by GPU code that runs on the host.
 
 namespace matapprox {
 namespace {
@@ -22,7 +22,7 @@ Factor placed(const std::string& name, const Matrix& values, bool transposed = f
   return make_factor(name, PlacedMatrix(MultiVector(space, values)), transposed);
 }
 
-/// U S V^T on the host and elsewhere.
+/// U S V^T on the host and in the other memory space.
 struct Pair {
   FactorProduct here;
   FactorProduct there;
@@ -86,7 +86,7 @@ TEST(PlacedMatrix, SymmetrizedAndMirroredProducts) {
   EXPECT_EQ(mirrored.known_facts().symmetric, true);
   EXPECT_EQ(mirrored.storage().numbers, 80);
   EXPECT_CLOSE(in_place(mirrored, true, X), U * U.transpose() * X, 1e-13);
-  // A tall factor of the host behind a placed one: the product comes here and goes back.
+  // A tall factor of the host after a placed one: the product is copied to the host and back.
   const FactorProduct mixed({make_factor("D", Vector(Vector::LinSpaced(20, 1, 2))), first});
   const Matrix small = test::random_matrix(4, 3);
   EXPECT_CLOSE(mixed.apply(small), Vector::LinSpaced(20, 1, 2).asDiagonal() * (U * small), 1e-13);

@@ -15,7 +15,7 @@ std::span<const double> all_of(const Matrix& A) {
   return {A.data(), static_cast<std::size_t>(A.size())};
 }
 
-/// Squared error of quantizing the values, over their squared norm.
+/// Squared error of quantizing the values, relative to their squared norm.
 double measured_noise(const Matrix& A, int bits) {
   const double scale = static_cast<double>(quantizer_scale(all_of(A), bits));
   std::vector<std::int32_t> q(static_cast<std::size_t>(A.size()));
@@ -28,14 +28,15 @@ double measured_noise(const Matrix& A, int bits) {
   return error / A.squaredNorm();
 }
 
-// The table is of normal values; 20,000 of them have their mean squared error to a few
+// The table is for normal values. With 20,000 of them the mean squared error is accurate to a few
 // percent, at a scale that is searched in steps.
 TEST(Quantizer, NoiseOfNormalValuesIsTheTabulatedOne) {
   const Matrix A = test::random_matrix(200, 100);
   for (int bits = 1; bits <= 8; ++bits) {
     EXPECT_NEAR(measured_noise(A, bits) / quantization_noise(bits), 1, 0.1) << bits;
   }
-  // Above, nothing is clipped: 4.5 standard deviations at most, so that the noise is less.
+  // Above 8 bits no value is clipped: 4.5 standard deviations at most, so that the noise is
+  // smaller.
   for (const int bits : {9, 12, 16}) {
     EXPECT_LT(measured_noise(A, bits), 1.05 * quantization_noise(bits)) << bits;
     EXPECT_GT(measured_noise(A, bits), 0.4 * quantization_noise(bits)) << bits;
@@ -59,8 +60,8 @@ TEST(Quantizer, ScalesAreBfloat16AndZerosHaveNone) {
   EXPECT_EQ(quantizer_scale(all_of(Matrix::Zero(5, 1)), 4), 0);
 }
 
-// The levels nearest to 0 are half a scale away: a scale that has one of 200 values near would put
-// the zeros further off than that value is large.
+// The levels nearest to 0 are half a scale away: a scale that represents one of 200 values well
+// would give the zeros a larger error than that value.
 TEST(Quantizer, LeavesOutAFewLargeValuesAmongZerosForWhichThereAreTooFewBits) {
   Matrix A = Matrix::Zero(200, 1);
   A(7) = 1;
@@ -71,8 +72,8 @@ TEST(Quantizer, LeavesOutAFewLargeValuesAmongZerosForWhichThereAreTooFewBits) {
 
 TEST(Quantizer, Bfloat16RoundsToTheNearestEven) {
   EXPECT_EQ(from_bfloat16(to_bfloat16(1.0F)), 1.0F);
-  EXPECT_EQ(from_bfloat16(to_bfloat16(1.0F + 0x1p-8F)), 1.0F);                // a tie, to even
-  EXPECT_EQ(from_bfloat16(to_bfloat16(1.0F + 3 * 0x1p-8F)), 1.0F + 0x1p-6F);  // a tie, to even
+  EXPECT_EQ(from_bfloat16(to_bfloat16(1.0F + 0x1p-8F)), 1.0F);                // ties to even
+  EXPECT_EQ(from_bfloat16(to_bfloat16(1.0F + 3 * 0x1p-8F)), 1.0F + 0x1p-6F);  // ties to even
   EXPECT_EQ(from_bfloat16(to_bfloat16(-1.5F - 0x1p-10F)), -1.5F);
 }
 

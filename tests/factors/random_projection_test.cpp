@@ -40,7 +40,7 @@ TEST(RandomProjection, EntriesHaveTheirDefinition) {
   }
 }
 
-// With k = p every row is picked once, so R is orthogonal: R^T R = I exactly in theory.
+// For k = p every row is picked once, so R is orthogonal: R^T R = I exactly in theory.
 TEST(RandomProjection, CompleteSrhtIsAnIsometry) {
   const Matrix R = RandomProjection(ProjectionKind::kSrht, 2, 32, 20).columns(0, 20);
   EXPECT_NEAR((R.transpose() * R - Matrix::Identity(20, 20)).norm(), 0, 1e-14);

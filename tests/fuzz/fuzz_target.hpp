@@ -12,12 +12,12 @@
 
 namespace matapprox::fuzz {
 
-/// Ends the program where a promise of a parser is broken.
+/// Aborts the program if a parser violates one of its guarantees.
 inline void demand(bool condition) {
   if (!condition) std::abort();
 }
 
-/// What every reader promises of a matrix that it returns.
+/// Checks the guarantees of every reader for a matrix that it returns.
 inline void demand_sound(const Matrix& A) {
   demand(A.rows() > 0 && A.cols() > 0);
   demand(A.allFinite());
@@ -41,7 +41,7 @@ inline void demand_sound(const FileMatrix& matrix) {
   std::visit([](const auto& A) { demand_sound(A); }, matrix);
 }
 
-/// Runs a parser; one of our errors is a fine answer, any other exception is a finding.
+/// Runs a parser; one of our errors is a valid result, any other exception is a finding.
 template <class Parse>
 int run(const std::uint8_t* data, std::size_t size, const Parse& parse) {
   try {

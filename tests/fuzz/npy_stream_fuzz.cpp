@@ -1,7 +1,7 @@
 #include "fuzz_target.hpp"
 #include "io/npy_header.hpp"
 
-// The header of an array in a stream, whose length is not known.
+// The header of an array in a stream of unknown length.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace matapprox;
   return fuzz::run(data, size, [](std::string_view bytes) {

@@ -8,15 +8,15 @@
 #include "matapprox/factors/packed_sparse.hpp"
 #include "matapprox/factors/permutation.hpp"
 
-// Values in few bits, and permutations, as a file may hold them: what is not refused multiplies,
-// forward and transposed, without reading beyond its arrays.
+// Values in few bits, and permutations, as a file may contain them. A value that is not refused
+// must multiply, forward and transposed, without reading beyond its arrays.
 
 namespace {
 
 using matapprox::Index;
 using matapprox::Matrix;
 
-/// Takes numbers and arrays from the front of some bytes; zeros where these end.
+/// Reads numbers and arrays from the start of the input; zeros after its end.
 class Feed {
  public:
   explicit Feed(std::string_view bytes) : rest_(bytes) {}
@@ -29,7 +29,7 @@ class Feed {
     rest_.remove_prefix(count);
     return value;
   }
-  /// A size that is small, or, once in a while, whatever it may be.
+  /// Returns a small size, or occasionally an arbitrary one.
   Index size() {
     const auto byte = number<std::uint8_t>();
     return byte == 255 ? number<Index>() : byte % 80;

@@ -6,7 +6,7 @@
 #include "fuzz_target.hpp"
 #include "io/number_text.hpp"
 
-/// read_real against strtod: the same bits, or both refuse.
+/// Compares read_real with strtod: the same bits, or both refuse.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace matapprox;
   return fuzz::run(data, size, [](std::string_view bytes) {

@@ -12,10 +12,10 @@
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/io/sketch_file.hpp"
 
-// Saved approximations of format version 2 and saved sketches, with some of their attributes and
-// arrays changed, shortened, of another type or gone: what is not refused multiplies. HDF5 is not
-// what is tested, so files stay well-formed; the bytes say which file is taken and what becomes of
-// it.
+// Saved approximations of format version 2 and saved sketches, with some attributes and arrays
+// changed, shortened, removed or given another type. A file that is not refused must multiply. HDF5
+// itself is not under test, so the files stay well-formed; the input selects the file and its
+// changes.
 
 namespace {
 
@@ -26,7 +26,7 @@ using matapprox::make_factor;
 using matapprox::Matrix;
 using matapprox::hdf5::Handle;
 
-/// Takes numbers from the front of some bytes; zeros where these end.
+/// Reads numbers from the start of the input; zeros after its end.
 class Edits {
  public:
   explicit Edits(std::string_view bytes) : rest_(bytes) {}
@@ -41,7 +41,7 @@ class Edits {
     return value;
   }
   std::size_t below(std::size_t count) { return number<std::uint8_t>() % count; }
-  /// Small ones, those around 0 and powers of 2 more often than others.
+  /// Small numbers, numbers around 0 and powers of 2 are more frequent than others.
   std::int64_t integer() {
     const auto byte = number<std::uint8_t>();
     if (byte < 200) return byte;
@@ -54,7 +54,7 @@ class Edits {
   std::string_view rest_;
 };
 
-/// A file in memory, under a name by which HDF5 opens it.
+/// A file in memory, under a name that HDF5 can open.
 class MemoryFile {
  public:
   MemoryFile() : path_("/dev/shm/saved_file_fuzz." + std::to_string(getpid())) {}
@@ -75,8 +75,8 @@ class MemoryFile {
   std::string path_;
 };
 
-/// An attribute or a dataset of a file: where it is, and which attribute, if it is one. Not the
-/// checksum of a dataset, which goes with the numbers that are changed.
+/// An attribute or a dataset of a file: the path of its object, and the name of an attribute.
+/// Checksums of datasets are excluded: replacing a dataset removes its checksum.
 struct StoredItem {
   std::string object;
   std::string attribute;
@@ -130,7 +130,8 @@ matapprox::PackedMatrix packed(Index rows, std::vector<std::uint8_t> bits, Index
       example(rows, static_cast<Index>(bits.size())), bits, group);
 }
 
-/// A low-rank leaf above the diagonal, a dense one and a sparse one; a remainder on top of them.
+/// A low-rank leaf above the diagonal, a dense one and a sparse one; a low-rank remainder is added
+/// to them.
 matapprox::BlockMatrix blocks(bool symmetric) {
   using matapprox::LeafKind;
   matapprox::BlockMatrix::Content content;
@@ -221,7 +222,7 @@ std::vector<Original> make_originals(const MemoryFile& file) {
   return originals;
 }
 
-/// Type of what replaces an array or an attribute.
+/// Type of the replacement of an array or an attribute.
 hid_t number_type(std::size_t choice) {
   const std::array<hid_t, 8> types{H5T_STD_U8LE,
                                    H5T_STD_U16LE,
@@ -276,7 +277,8 @@ void edit_attribute(const Handle& file, const StoredItem& item, Edits& edits) {
   }
 }
 
-/// Numbers are read as 64-bit integers or doubles, whichever they are, and written so.
+/// Reads the numbers of a dataset as 64-bit integers or doubles, edits them and writes them as the
+/// same type.
 template <class Number>
 void edit_numbers(const Handle& file,
                   const StoredItem& item,

@@ -1,5 +1,5 @@
-// The machine that the fuzzed parsers see: one thread and 16 MB, so that whatever asks for more
-// than its input can justify shows up as NotAvailable or as the fuzzer's memory limit.
+// The machine of the fuzzed parsers: one thread and 16 MB, so that requesting more memory than the
+// input justifies shows up as NotAvailable or as the fuzzer's memory limit.
 #include <functional>
 #include <string>
 
@@ -23,7 +23,7 @@ void parallel_for(Index count, const std::function<void(Index)>& body) {
   for (Index i = 0; i < count; ++i) body(i);
 }
 
-/// Vocabularies come from files; the parsers are given theirs.
+/// Vocabularies are read from files; here the parsers get theirs directly.
 tasks::TextTokenizer tasks::text_tokenizer(const ImportOptions& /*options*/, bool separator) {
   return TextTokenizer(separator);
 }

@@ -9,7 +9,7 @@ namespace {
 
 using matapprox::Matrix;
 
-/// The table, read line by line or whole; nothing if it is refused.
+/// The table, read line by line or as a whole; empty if it is refused.
 std::optional<Matrix> table_of(std::string_view bytes, bool whole) {
   try {
     if (whole) return matapprox::parse_delimited(bytes, "fuzz");

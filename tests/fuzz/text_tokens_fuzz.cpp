@@ -1,7 +1,7 @@
 #include "tasks/import/text_tokens.hpp"
 #include "token_target.hpp"
 
-// Up to a line "=", a vocabulary; a text behind it.
+// The input is a vocabulary up to a line "=", followed by a text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace matapprox;
   return fuzz::run(data, size, [](std::string_view input) {

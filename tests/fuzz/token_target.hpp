@@ -5,7 +5,7 @@
 
 namespace matapprox::fuzz {
 
-/// What every importer promises of the set that it returns.
+/// Checks the guarantees of every importer for the set that it returns.
 inline void demand_sound(const tasks::TokenSet& set) {
   try {
     tasks::check_tokens(set, "fuzz");

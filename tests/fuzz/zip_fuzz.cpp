@@ -1,7 +1,7 @@
 #include "fuzz_target.hpp"
 #include "io/zip_archive.hpp"
 
-/// Unpacks every member whatever its checksum says, so that the fuzzer gets past it.
+/// Unpacks every member and ignores its checksum, so that the fuzzer gets past it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace matapprox;
   return fuzz::run(data, size, [](std::string_view bytes) {

@@ -23,7 +23,7 @@ Index files_in(const std::string& folder) {
   return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
 }
 
-/// A disk on which no file can grow beyond so many bytes.
+/// Simulates a disk on which no file can grow beyond the given size.
 class SmallDisk {
  public:
   explicit SmallDisk(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -97,11 +97,11 @@ TEST(AtomicOutput, LeavesWhatOthersPutThereMeanwhile) {
   EXPECT_EQ(test::read_file(path), "another's");
   EXPECT_EQ(place_of_output(path), folder + "/a.1.txt");
   EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "one");
-  put_text(path, "two");  // replaces what is ours
+  put_text(path, "two");  // replaces our own file
   EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "two");
   EXPECT_EQ(files_in(folder), 2);
   test::write_file(folder + "/b", "another's");
-  fs::rename(folder + "/b", folder + "/a.1.txt");  // ours no more
+  fs::rename(folder + "/b", folder + "/a.1.txt");  // no longer our file
   put_text(path, "three");
   EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "another's");
   EXPECT_EQ(test::read_file(folder + "/a.2.txt"), "three");
@@ -128,7 +128,7 @@ TEST(AtomicOutput, KnowsThreeWaysToANameThatMustBeFree) {
     test::write_file(folder + "/from", "new");
     test::write_file(folder + "/taken", "old");
     const auto refused = rename_if_free(folder + "/from", folder + "/taken", way);
-    if (!refused) continue;  // not on this file system
+    if (!refused) continue;  // not supported by this file system
     EXPECT_FALSE(*refused);
     EXPECT_EQ(test::read_file(folder + "/taken"), "old");
     EXPECT_EQ(test::read_file(folder + "/from"), "new");
@@ -180,7 +180,7 @@ TEST(AtomicOutput, SavingOnAFullDiskKeepsTheOldApproximation) {
   }
   EXPECT_EQ(load_approximation(path).approximation.rows(), 3);
   EXPECT_EQ(files_in(folder), 1);
-  save(path, large, {});  // HDF5 is still in order
+  save(path, large, {});  // HDF5 still works
   EXPECT_EQ(load_approximation(path).approximation.rows(), 300);
 }
 

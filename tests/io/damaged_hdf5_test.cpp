@@ -15,7 +15,8 @@
 #include "support/sanitizers.hpp"
 #include "support/saved_examples.hpp"
 
-// A damaged file is a FileError, or loads with exactly the old content (the damage hit padding).
+// A damaged file causes a FileError, or loads with exactly the old content (the damage hit
+// padding).
 namespace matapprox {
 namespace {
 
@@ -41,7 +42,7 @@ Verdict judge(const std::string& path, const Approximation& expected) {
   } catch (const FileError& error) {
     EXPECT_EQ(std::string(error.what()).rfind(path, 0), 0U) << error.what();
     return Verdict::kRefused;
-  } catch (const NotAvailable&) {  // a size that was blown up beyond memory
+  } catch (const NotAvailable&) {  // a size that was changed to exceed the memory
     return Verdict::kRefused;
   }
 }

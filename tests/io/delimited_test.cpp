@@ -119,7 +119,7 @@ TEST(Delimited, AHeaderIsNotedAndARowWithAMistakeIsNone) {
               HasSubstr("x.csv:1: column 2: '2x' is not a number; a header has no numbers"));
   EXPECT_THAT(table_complaint("year 2020 2021\n1 2 3\n"), HasSubstr("column 1: 'year'"));
   EXPECT_THAT(table_complaint("NaN,b\n1,2\n"), HasSubstr("column 1"));
-  // Below a header the same mistake is one of a row.
+  // Below a header the same mistake is reported for its row.
   EXPECT_THAT(table_complaint("a,b\n1,2x\n"), testing::EndsWith("'2x' is not a number"));
 }
 

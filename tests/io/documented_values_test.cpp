@@ -7,8 +7,7 @@
 #include "matapprox/core/random.hpp"
 #include "support/paths.hpp"
 
-// The check values in docs/random.md are those of the library: a reader of saved files relies on
-// them.
+// The check values in docs/random.md agree with the library: readers of saved files rely on them.
 namespace matapprox {
 namespace {
 

@@ -48,7 +48,8 @@ TEST(EdgeList, ParallelEdgesAddUpAndLoopsCountOnce) {
   Matrix A(2, 2);
   A << 4, 3, 3, 0;
   EXPECT_EQ(edges("1 1 4\n1 2\n1 2 2\n"), A);
-  EXPECT_EQ(edges("1 2\n2 1 2\n1 1 4\n"), A);  // the two directions differ: two edges
+  EXPECT_EQ(edges("1 2\n2 1 2\n1 1 4\n"), A);  // the two directions have different weights: two
+                                               // edges
 }
 
 TEST(EdgeList, AListWithBothDirectionsIsTakenAsItIs) {

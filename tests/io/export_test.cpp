@@ -16,7 +16,7 @@
 namespace matapprox {
 namespace {
 
-/// The product of the cells of `faust_factors`.
+/// Returns the product of the cells of `faust_factors`.
 Matrix product_of_cells(const std::string& path) {
   mat_t* file = Mat_Open(path.c_str(), MAT_ACC_RDONLY);
   matvar_t* cells = Mat_VarRead(file, "faust_factors");

@@ -24,8 +24,7 @@ Matrix whole_numbers(Index rows, Index cols) {
   return (random_matrix(rows, cols, 3) * 30).array().round().abs();
 }
 
-/// Everything read through the operator equals A exactly; A holds whole numbers, and so do
-/// products.
+/// Everything read through the operator equals A exactly, because A and all products are integers.
 void expect_reads(const Hdf5Operator& op, const Matrix& A) {
   ASSERT_EQ(op.rows(), A.rows());
   ASSERT_EQ(op.cols(), A.cols());
@@ -93,7 +92,7 @@ TEST(Hdf5Operator, OneEntry) {
   expect_reads(Hdf5Operator(path, "/A"), Matrix::Constant(1, 1, 5));
 }
 
-/// rows x cols bytes in chunks, of which only those that hold an entry given here exist in the
+/// Writes rows x cols bytes in chunks; only the chunks with one of the given entries exist in the
 /// file.
 void write_mostly_fill_values(const std::string& path,
                               std::array<hsize_t, 2> shape,

@@ -22,7 +22,7 @@ using hdf5::Handle;
 
 class Hdf5File : public ::testing::Test {
  protected:
-  /// Adds a dataset of any type and extents, its bytes zero.
+  /// Adds a dataset of any type and extents with zero bytes.
   void add(const std::string& name, hid_t type, const std::vector<hsize_t>& extents) {
     if (!file_) {
       file_ = Handle(H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
@@ -31,7 +31,7 @@ class Hdf5File : public ::testing::Test {
                        H5Sclose);
     const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
     H5Pset_create_intermediate_group(links.id(), 1);
-    // The file gets its zeros at once, as if they had been written.
+    // The zeros are allocated at once, as if they had been written.
     const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     H5Pset_alloc_time(layout.id(), H5D_ALLOC_TIME_EARLY);
     const Handle dataset(

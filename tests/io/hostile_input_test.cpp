@@ -25,7 +25,7 @@ std::string hostile_text(const std::string& name, const std::string& text) {
   return hostile_path(name);
 }
 
-/// A file whose dataset A, 2 x 2, `write` creates.
+/// A file whose 2 x 2 dataset A is created by `write`.
 template <class Write>
 std::string hostile_hdf5(const std::string& name, const Write& write) {
   const hid_t file = H5Fcreate(hostile_path(name).c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

@@ -17,7 +17,8 @@
 namespace matapprox {
 namespace {
 
-/// A PNG of any color type and depth, by libpng; samples row-major, as libpng packs them.
+/// Makes a PNG of any color type and depth with libpng; samples are row-major and packed as libpng
+/// packs them.
 std::string make_png(Index rows,
                      Index cols,
                      int depth,
@@ -272,14 +273,14 @@ TEST(Images, MissingFile) {
   EXPECT_THROW(read_image(test::temporary_dir() + "/missing.png"), FileError);
 }
 
-// libpng itself takes black for such a pixel.
+// libpng itself uses black for such a pixel.
 TEST(Png, AnIndexBeyondThePaletteIsRefused) {
   const std::string complaint = test::complaint_of([] {
     parse_image(make_png(2, 4, 2, PNG_COLOR_TYPE_PALETTE, {0b00010001, 0b00011101}), "a.png");
   });
   EXPECT_THAT(complaint, testing::HasSubstr("a.png: damaged PNG: pixel (1, 2)"));
   EXPECT_THAT(complaint, testing::HasSubstr("has the color 3; those of the palette are 0..1"));
-  // The padding behind the last pixel of a row is no pixel.
+  // The padding after the last pixel of a row is not a pixel.
   const GrayImage image =
       parse_image(make_png(1, 3, 2, PNG_COLOR_TYPE_PALETTE, {0b00010011}), "b.png");
   EXPECT_EQ(image.values(0, 0), 10);

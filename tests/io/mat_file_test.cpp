@@ -22,7 +22,7 @@ struct CloseMat {
   void operator()(mat_t* file) const { Mat_Close(file); }
 };
 
-/// A file under construction by libmatio.
+/// A file that libmatio writes.
 class MatioFile {
  public:
   MatioFile(const std::string& path, mat_ft version)
@@ -227,8 +227,7 @@ TEST_P(MatVersions, DamagedFilesAreFileErrors) {
   for (Index trial = 0; trial < test::trials(200); ++trial) {
     std::string damaged = whole;
     const Index place = random_index(11, RandomStream::kSampling, trial, 0, size);
-    // The shape of S in version 5: with more rows, hundreds of millions, it is a legal file, and
-    // slow.
+    // The shape of S in version 5: with hundreds of millions of rows the file is valid, and slow.
     if (place >= size - 104 && place < size - 96) continue;
     damaged[static_cast<std::size_t>(place)] ^=
         static_cast<char>(1 + random_index(11, RandomStream::kSampling, trial, 1, 255));

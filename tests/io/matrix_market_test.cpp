@@ -28,7 +28,7 @@ Matrix dense(const std::string& text) {
 
 Matrix full(const SparseMatrix& A) { return Matrix(A); }
 
-/// The message of the FileError that the text must cause.
+/// Returns the message of the FileError that the text must cause.
 std::string market_complaint(const std::string& text) {
   return test::complaint_of([&] { parse_matrix_market(text, "x.mtx"); });
 }
@@ -78,8 +78,8 @@ TEST(MatrixMarket, DuplicatesAreSummedAndZerosDropped) {
   EXPECT_EQ(full(kept), full(A));
 }
 
-// 1e16 - 1e16 + 1 = 1, but (1 - 1e16) + 1e16 = 0 in doubles: the order of the file counts, in short
-// rows and in long ones.
+// 1e16 - 1e16 + 1 = 1, but (1 - 1e16) + 1e16 = 0 in doubles: the order in the file matters, in
+// short rows and in long ones.
 TEST(MatrixMarket, DuplicatesAreSummedInFileOrder) {
   for (const int others : {2, 100}) {
     std::string text =
@@ -239,7 +239,7 @@ TEST(MatrixMarket, BadValues) {
               HasSubstr("'0.5' is not an integer"));
 }
 
-/// A file of several pieces in random order with duplicates, and the matrix that it stands for.
+/// A file of several pieces in random order with duplicates, and the matrix that it represents.
 std::string random_file(int entries, bool symmetric, Matrix& expected) {
   constexpr int kOrder = 150;
   expected = Matrix::Zero(kOrder, kOrder);
@@ -289,7 +289,7 @@ TEST(MatrixMarket, ErrorsFarInsideALargeFileHaveTheirLine) {
   EXPECT_THAT(market_complaint(text), HasSubstr("of the 150000 entries that line 2 declares"));
 }
 
-// Sums depend on their order, so equal bits show that the order is that of the file.
+// Sums depend on their order, so equal bits show that the order of the file is used.
 TEST(MatrixMarket, SumsOfDuplicatesHaveTheSameBitsForAnyThreadCount) {
   std::string text = kCoordinate + "3 3 200000\n";
   std::mt19937 random(3);

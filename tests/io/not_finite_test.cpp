@@ -16,8 +16,8 @@
 namespace matapprox {
 namespace {
 
-// One rule for all formats: a matrix with NaN or Inf is an error of its numbers, not of the file,
-// and rows, columns and lines count from 1.
+// The same rule for all formats: NaN or Inf is an error of the matrix, not of the file. Rows,
+// columns and lines count from 1.
 
 std::string text_with(const std::string& name, const std::string& content) {
   const std::string path = test::temporary_dir() + "/" + name;
@@ -49,7 +49,7 @@ TEST(NotFinite, TextsNameLineAndColumn) {
                    load(text_with("b.net", "*Vertices 1\n*Matrix\n" + word + "\n")),
                    "b.net:3: matrix entry");
   }
-  // Text that is no number at all is an error of the file.
+  // Text that is not a number is an error of the file.
   EXPECT_REFUSED(FileError, load(text_with("a.csv", "1,2\n3,nap\n")), ":2: column 2");
   EXPECT_REFUSED(FileError,
                  load(text_with("a.edges", "1 2 1\nnan 3 1\n")),

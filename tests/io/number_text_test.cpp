@@ -15,7 +15,7 @@
 namespace matapprox {
 namespace {
 
-/// The number if all of the text is one, else NaN.
+/// The number if the whole text is one, else NaN.
 double real(std::string_view text) {
   double value = std::numeric_limits<double>::quiet_NaN();
   const char* const end = text.data() + text.size();
@@ -81,8 +81,8 @@ TEST(ReadReal, EqualsStrtodOnPrintedDoubles) {
   }
 }
 
-// Random digits with small exponents: where the exact fast path decides. Half of the numbers are
-// next to the middle between two doubles, the hardest to round.
+// Random digits with small exponents, for which the exact fast path decides. Half of the numbers
+// are next to the midpoint of two doubles, the hardest to round.
 TEST(ReadReal, EqualsStrtodOnTheFastPath) {
   std::mt19937_64 bits(2);
   for (int k = 0; k < 1000000; ++k) {

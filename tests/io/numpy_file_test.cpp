@@ -62,7 +62,7 @@ std::string npy(const std::string& descr,
   return make_npy_header(descr, fortran, shape) + npy_bytes(values, descr[0] == '>');
 }
 
-// The seeds were written by NumPy.
+// NumPy wrote the seeds.
 TEST(Npy, FilesOfNumPy) {
   Matrix A(2, 3);
   A << 0, 1, 2, 3, 4, 5;
@@ -220,7 +220,7 @@ TEST(Npz, LyingDirectory) {
               HasSubstr("its checksum does not match"));
 }
 
-// What a member of more than 4 GB looks like, with small numbers in the 64-bit fields.
+// Layout of a member of more than 4 GB, with small numbers in the 64-bit fields.
 TEST(Npz, Zip64FieldsAreRead) {
   std::string bytes = content(seed("npz/stored.npz"));
   const auto entry = bytes.find("PK\x01\x02");
@@ -276,7 +276,7 @@ TEST(Npz, WrittenArchivesReadBack) {
   EXPECT_EQ(read_npz(path, "A"), A);
 }
 
-/// A file of several panels: rows are put in place by all threads.
+/// A file of several panels: all threads write their rows directly to the result.
 template <class T>
 void expect_read_in_panels(const std::string& descr, bool fortran) {
   constexpr Index kRows = 1501;

@@ -18,7 +18,7 @@
 namespace matapprox {
 namespace {
 
-/// A guard for as long as this lives, then that of the tests again.
+/// Sets a guard during its lifetime, then restores the guard of the tests.
 class GuardScope {
  public:
   explicit GuardScope(ReadGuard guard) { set_read_guard(std::move(guard)); }

@@ -23,7 +23,8 @@
 namespace matapprox {
 namespace {
 
-/// All rows that come, in pieces of at most `wanted` where the stream heeds it.
+/// Reads all rows of the stream, in pieces of at most `wanted` rows if the stream respects that
+/// limit.
 Matrix all_rows(RowStream& stream, Index wanted) {
   Matrix all;
   Matrix piece;
@@ -40,7 +41,7 @@ Matrix stream_of(const std::string& path, Index wanted = 4) {
   return all_rows(*open_row_stream(path), wanted);
 }
 
-/// A .npy array of doubles, row after row.
+/// A .npy array of doubles in row-major order.
 std::string array_bytes(const Matrix& A) {
   const std::string shape = "(" + std::to_string(A.rows()) + ", " + std::to_string(A.cols()) + ")";
   std::string bytes = make_npy_header("<f8", false, shape);
@@ -50,14 +51,15 @@ std::string array_bytes(const Matrix& A) {
   return bytes;
 }
 
-/// What a stream from a named pipe gives, into which another thread writes `bytes`.
+/// Opens a stream on a named pipe into which another thread writes `bytes`, and returns the result
+/// of `use`.
 template <class Use>
 auto through_pipe(const std::string& bytes, const Use& use) {
   const std::string path = test::temporary_dir() + "/pipe";
   EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
   std::thread writer([&] {
-    // A stream that is refused is closed at once: write() says so then, and no signal ends the
-    // test.
+    // A refused stream is closed at once: write() then reports an error instead of a signal that
+    // would end the test.
     sigset_t broken_pipe;
     sigemptyset(&broken_pipe);
     sigaddset(&broken_pipe, SIGPIPE);
@@ -152,7 +154,7 @@ TEST(RowStream, ReadsPipesOfArraysAndOfLines) {
             std::string::npos);
 }
 
-// Pieces of any length give what the whole text gives, with the lines of the whole text.
+// Pieces of any length give the rows and line numbers of the whole text.
 TEST(RowStream, TextInPiecesReadsAsAWhole) {
   const std::vector<std::string> lines{"x;y\n", "1;2\n", "# no row\n", "3;4\r\n", "\n", "5;6\n"};
   TableReader reader("t.csv", nullptr);
@@ -183,7 +185,7 @@ TEST(RowStream, DirectoriesAreRowBlocksInNaturalOrder) {
   EXPECT_EQ(stream->parts()[1].name, "part-10.csv");
   EXPECT_EQ(stream->parts()[1].rows, 5);
 
-  // What was read is passed over without being opened.
+  // Blocks that were read before are skipped without opening them.
   test::write_file(folder + "/part-2.npy", "damaged");
   for (const Index count : {10, 12, 15, 20}) {
     const auto resumed = open_row_stream(folder);

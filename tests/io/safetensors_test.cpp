@@ -25,7 +25,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A safetensors file from its two parts.
+/// Assembles a safetensors file from its two parts.
 std::string tensor_file(const std::string& json, const std::string& data) {
   std::string size;
   for (std::size_t k = 0; k < 8; ++k) size += static_cast<char>(json.size() >> (8 * k) & 0xFF);
@@ -36,7 +36,7 @@ std::string tensor_complaint(const std::string& bytes) {
   return test::complaint_of([&] { parse_safetensors(bytes, "x"); });
 }
 
-/// What is said about one tensor with this description and `size` bytes of data.
+/// Error message for one tensor with this description and `size` bytes of data.
 std::string entry_complaint(const std::string& entry, std::size_t size) {
   return tensor_complaint(tensor_file(R"({"a":)" + entry + "}", std::string(size, '\0')));
 }
@@ -58,7 +58,7 @@ std::vector<NamedTensor> tensor_examples() {
           {"not a number", {1}, std::vector<double>{std::bit_cast<double>(0x7FF8000000000123)}}};
 }
 
-/// The bytes of a tensor as an independent reader of the format finds them, and its shape.
+/// Bytes and shape of a tensor, read independently of the library.
 std::pair<std::string, std::vector<Index>> found_in(const std::string& file,
                                                     const std::string& name) {
   std::uint64_t size = 0;
@@ -290,7 +290,7 @@ TEST(Safetensors, WhatCannotBeWritten) {
   EXPECT_REFUSED(InvalidArgument, write({"\xFF", {2}, two}), "are not UTF-8");
   const std::vector<NamedTensor> twice{{"a", {2}, two}, {"a", {2}, two}};
   EXPECT_THROW(write_safetensors(path, twice), InvalidArgument);
-  EXPECT_THROW(read_safetensors(path), FileError);  // nothing was left behind
+  EXPECT_THROW(read_safetensors(path), FileError);  // no file was left behind
 }
 
 TEST(Safetensors, PythonReadsAndWritesTheSame) {

@@ -144,7 +144,7 @@ TEST(SavedApproximation, KeepsSummaryAndRecord) {
   EXPECT_EQ(back.record.resume.counters, record.resume.counters);
 }
 
-/// A state with an array so long that it stays in the file, and its numbers.
+/// A state with an array so long that it stays in the file, and the numbers of the array.
 std::pair<SavedRecord, Vector> long_state() {
   const Index size = Index{7} * 149797;  // more than 2^20
   const Vector numbers = Eigen::Map<const Vector>(test::random_matrix(size, 1, 9).data(), size);
@@ -167,7 +167,7 @@ TEST(SavedState, ALongArrayStaysInTheFile) {
   EXPECT_TRUE(state.has_array("long"));
   EXPECT_SAME_BITS(state.array("long"), numbers);
   EXPECT_SAME_BITS(state.with_own_numbers().arrays.back().second, numbers);
-  // Columns whose ends are not those of the pieces that are read.
+  // The ends of the columns differ from those of the pieces that are read.
   MultiVector columns(host_space(), numbers.size() / 7, 7);
   ASSERT_EQ(columns.size(), numbers.size());
   state.copy_array("long", columns.columns());
@@ -176,7 +176,7 @@ TEST(SavedState, ALongArrayStaysInTheFile) {
       InvalidArgument, state.copy_array("long", columns.columns(0, 6)), "not 149797 x 6");
 }
 
-/// A run that goes on replaces the file that it began from.
+/// A resumed run replaces the file from which it resumed.
 TEST(SavedState, IsSavedAgainFromAFileThatIsNoMore) {
   const std::string path = file_in_new_folder("a.h5");
   const auto [record, numbers] = long_state();
@@ -188,7 +188,7 @@ TEST(SavedState, IsSavedAgainFromAFileThatIsNoMore) {
   EXPECT_SAME_BITS(read_saved_fit(path).record.resume.array("long"), numbers);
 }
 
-/// An array without numbers takes no bytes, however long it says that it is.
+/// An array without stored numbers takes no bytes, whatever length it claims.
 TEST(SavedState, AnArrayOfMoreNumbersThanTheFileHasIsRefused) {
   const std::string path = file_in_new_folder("a.h5");
   save(path, saved_examples().front().approximation, full_record());
@@ -311,8 +311,8 @@ TEST(SavedApproximation, RefusesForeignMissingAndNewerFiles) {
   EXPECT_REFUSED(FileError, load_approximation(newer), "format version 3 is newer than 2");
 }
 
-/// Puts other numbers in place of an array of the first value of a saved file, as another program
-/// might: without a checksum.
+/// Replaces an array of the first value of a saved file, as another program might: without a
+/// checksum.
 void replace_array(const std::string& path,
                    const std::string& name,
                    const std::vector<std::int64_t>& values,
@@ -374,11 +374,11 @@ TEST(SavedApproximation, RefusesUnitsThatLeaveTheRangeOfDoubles) {
   const std::string path = file_in_new_folder("a.h5");
   const std::vector<std::uint8_t> widths{8, 8, 8};
   Matrix A = test::random_matrix(9, 3, 1).cwiseMin(1).cwiseMax(-1);
-  A(4, 1) = 1.9;  // the largest, of unit 1
+  A(4, 1) = 1.9;  // the largest entry, in units of 1
   save(path, {{make_factor("A", PackedMatrix::rounded(A, widths))}, {}}, {});
   set_attribute(path, "/values/1", "unit", H5T_NATIVE_DOUBLE, 1.7e308);
   EXPECT_REFUSED(FileError, load_approximation(path), "column 2 leaves the range of doubles");
-  // Values near the end of the range are not beyond it.
+  // Values near the end of the range are accepted.
   const Matrix large = test::random_matrix(9, 3, 1) * 1e307;
   save(path, {{make_factor("A", PackedMatrix::rounded(large, widths))}, {}}, {});
   EXPECT_NO_THROW(load_approximation(path));

@@ -15,7 +15,7 @@
 namespace matapprox {
 namespace {
 
-/// A sketch that lacks some rows.
+/// A sketch with some rows missing.
 StreamingSketch part_sketch(Index rows, const SketchOptions& options = {.rank = 2, .seed = 7}) {
   const Matrix A = test::random_matrix(40, 12);
   StreamingSketch sketch(rows, 12, options);
@@ -90,7 +90,7 @@ TEST(SketchFile, RefusesOtherFiles) {
                  "line end");
 }
 
-// A damaged file is refused, or comes back as it was: the damage hit padding.
+// A damaged file is refused, or loads unchanged because the damage hit padding.
 TEST(SketchFile, DamageIsFound) {
   const std::string path = test::temporary_dir() + "/sketch.h5";
   const StreamingSketch sketch = part_sketch(40);
@@ -103,7 +103,7 @@ TEST(SketchFile, DamageIsFound) {
       return false;
     } catch (const FileError& error) {
       EXPECT_EQ(std::string(error.what()).rfind(path, 0), 0U) << error.what();
-    } catch (const NotAvailable&) {  // a size that was blown up beyond memory
+    } catch (const NotAvailable&) {  // a size that was changed to exceed the memory
     }
     return true;
   };

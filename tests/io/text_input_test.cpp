@@ -69,7 +69,7 @@ TEST(ReadAll, DamagedGzip) {
         << size;
   }
   std::string flipped = good;
-  flipped[flipped.size() - 6] ^= 1;  // the checksum
+  flipped[flipped.size() - 6] ^= 1;  // flips a bit of the checksum
   EXPECT_THAT(test::complaint_of([&] { gunzip(flipped, "a.gz"); }), HasSubstr("damaged gzip data"));
   EXPECT_THAT(test::complaint_of([&] { gunzip(good + "junk", "a.gz"); }),
               HasSubstr("4 bytes that are not gzip follow"));
@@ -89,7 +89,7 @@ TEST(ReadAll, WhatCannotBeRead) {
 }
 
 TEST(ReadAll, Pipes) {
-  // A pipe does not tell its size; the reader must grow.
+  // The size of a pipe is unknown; the buffer must grow.
   std::FILE* const pipe = popen("head -c 3000000 /dev/zero > /dev/null; echo done", "r");
   ASSERT_NE(pipe, nullptr);
   const std::string path = "/proc/self/fd/" + std::to_string(fileno(pipe));

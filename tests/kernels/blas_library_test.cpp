@@ -21,7 +21,7 @@
 namespace matapprox::kernels {
 namespace {
 
-/// Shortest of seven products of order 400.
+/// Shortest time of seven products of order 400.
 double seconds_of_blas_product() {
   const Matrix A = test::random_block<Matrix>(400, 400, 1);
   Matrix C;
@@ -66,8 +66,8 @@ TEST(BlasLibrary, GuardKeepsOneThreadAndTheLastGivesTheNumberBack) {
   set_blas_threads(before);
 }
 
-/// What has to hold in a process that was started with OPENBLAS_CORETYPE=Prescott; ends the
-/// process, with 0 if all does.
+/// Checks a process that was started with OPENBLAS_CORETYPE=Prescott, then exits with 0 if all
+/// checks pass.
 [[noreturn]] void mend_prescott() {
   EXPECT_EQ(blas_core(), "Prescott");
   configure_blas();
@@ -92,7 +92,7 @@ TEST(BlasLibrary, GuardKeepsOneThreadAndTheLastGivesTheNumberBack) {
   std::exit(::testing::Test::HasFailure() ? 1 : 0);
 }
 
-/// No new large block of address space while this lives.
+/// Prevents new large blocks of address space during its lifetime.
 class NoAddressSpace {
  public:
   NoAddressSpace() {
@@ -120,7 +120,7 @@ TEST(BlasLibrary, RefusesCallersThatItHasNoBufferFor) {
   EXPECT_REFUSED(NotAvailable, call_many(), "128 MiB of address space");
   const std::size_t had_buffers = callers.size();
   EXPECT_LT(had_buffers, 100U);
-  callers.emplace_back();  // the limit is gone
+  callers.emplace_back();  // the limit is removed
   EXPECT_EQ(callers.size(), had_buffers + 1);
 }
 
@@ -128,7 +128,7 @@ TEST(BlasLibraryDeathTest, MendsAnOldCore) {
   if (!blas_is_open_blas() || better_blas_core("Prescott").empty()) {
     GTEST_SKIP() << "no OpenBLAS, or no AVX2 in this CPU";
   }
-  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a fresh process, not a fork
+  ::testing::GTEST_FLAG(death_test_style) = "threadsafe";  // a new process, not a fork
   ASSERT_EQ(setenv("OPENBLAS_CORETYPE", "Prescott", 1), 0);
   EXPECT_EXIT(mend_prescott(), ::testing::ExitedWithCode(0), "");
   unsetenv("OPENBLAS_CORETYPE");

@@ -25,7 +25,7 @@ TEST(ChordPattern, PaperIsThePapersText) {
   EXPECT_EQ(chord_paper_pattern(256).stored_numbers(), 16384);
   EXPECT_THAT(chord_paper_pattern(256).offsets[0], ElementsAre(0, 1, 2, 4, 8, 16, 32, 64));
   EXPECT_EQ(chord_torch_pattern(256), chord_reference_pattern(256));
-  // Away from powers of two the two conventions agree.
+  // The two conventions agree for orders that are not powers of two.
   for (const Index n : {3, 24, 35, 306, 649})
     EXPECT_EQ(chord_paper_pattern(n), chord_reference_pattern(n)) << n;
 }
@@ -99,7 +99,8 @@ TEST(ChordPattern, MixedRadixIsLocalStridedLocal) {
           ElementsAre(0, 1, 2, 19, 18), ElementsAre(0, 5, 10, 15), ElementsAre(0, 1, 19, 18)));
 }
 
-/// Three factors of width 75 cannot reach 20000 distances by one stride, by three they can.
+/// Three factors of width 75 cannot reach 20000 distances with one stride; with three strides they
+/// can.
 TEST(ChordPattern, MixedRadixTakesThreeStridesWhereOneIsNotEnough) {
   const ChordPattern pattern = chord_mixed_radix_pattern(20000, 225);
   ASSERT_EQ(pattern.factors(), 3);

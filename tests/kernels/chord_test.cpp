@@ -17,8 +17,8 @@ namespace {
 
 using test::kEps;
 
-/// Three factors with 2, 4 and 1 links (fewer where the order has no room for them), negative
-/// distances among them.
+/// Three factors with 2, 4 and 1 links (fewer if the order is too small), negative distances among
+/// them.
 ChordPattern unequal_pattern(Index n) {
   ChordPattern pattern{n, {{0}, {0}, {n - 1}}};
   const auto add = [&](std::size_t m, Index offset) {
@@ -70,7 +70,7 @@ TargetPanel panels_of(const Matrix& X) {
   };
 }
 
-/// The dense formula: entry (i, j) of the derivative by W_m is that of
+/// The dense formula: entry (i, j) of the derivative with respect to W_m is that of
 /// (W_1...W_m-1)^T R (W_m+1...W_M)^T, R the residual.
 Vector dense_gradient(const ChordPattern& pattern, const Vector& values, const Matrix& R) {
   const Index n = pattern.order;
@@ -89,7 +89,7 @@ Vector dense_gradient(const ChordPattern& pattern, const Vector& values, const M
   return gradient;
 }
 
-/// `count` columns in no order; where there are more than n, each comes again.
+/// `count` columns in no order; beyond n columns the list repeats.
 std::vector<Index> some_columns(Index n, Index count) {
   std::vector<Index> J;
   for (Index c = 0; c < count; ++c) J.push_back((7 * c * c + 5 * c + n / 2) % n);
@@ -108,9 +108,9 @@ std::vector<ChordPattern> patterns(Index n) {
           many_links};
 }
 
-/// In single precision against the dense formula in double, on the same numbers. The bound is
-/// (2 M K + N) eps times the formula on absolute values: every entry is a sum of that many
-/// products, one inside the other.
+/// Checks single precision against the dense formula in double, on the same numbers. The bound is
+/// (2 M K + N) eps times the formula on absolute values: every entry is a nested sum of that many
+/// products.
 void expect_float_objective_close(const ChordPattern& pattern, const Matrix& X) {
   const Index n = pattern.order;
   const Vector values = random_values(pattern).cast<float>().cast<double>();
@@ -140,7 +140,7 @@ void expect_float_objective_close(const ChordPattern& pattern, const Matrix& X) 
             tolerance * dense_gradient(pattern, values.cwiseAbs(), R_max).norm());
 }
 
-/// The Jacobian of the product's entries by its values: the column of entry (i, k) of W_m is
+/// Jacobian of the product's entries by its values: the column of entry (i, k) of W_m is
 /// L[:, i] T[j, :], L = W_1...W_m-1 and T = W_m+1...W_M, j the column of that entry.
 Matrix dense_jacobian(const ChordPattern& pattern, const Vector& values) {
   const Index n = pattern.order;
@@ -195,7 +195,7 @@ TEST_P(ChordOrder, ObjectiveAndGradientAgreeWithTheDenseFormula) {
   }
 }
 
-/// Restricting the sum over columns to a list is dropping the other columns of the residual.
+/// Restricting the sum to a list of columns drops the other columns of the residual.
 TEST_P(ChordOrder, ObjectiveOverListedColumnsAgreesWithTheDenseFormula) {
   const Index n = GetParam();
   for (const ChordPattern& pattern : patterns(n)) {
@@ -230,7 +230,7 @@ Matrix random_symmetric(Index n) {
   return (X + X.transpose()) / 2;
 }
 
-/// Of Z = (P + P^T) / 2: the residual is symmetric, and the derivative along dP is <R, dP>.
+/// For Z = (P + P^T) / 2 the residual is symmetric, and the derivative along dP is <R, dP>.
 TEST_P(ChordOrder, SymmetrizedObjectiveAgreesWithTheDenseFormula) {
   const Index n = GetParam();
   for (const ChordPattern& pattern : patterns(n)) {
@@ -277,7 +277,7 @@ TEST_P(ChordOrder, SymmetrizedGradientAgreesWithCentralDifferences) {
   }
 }
 
-/// Drawn one by one, the columns give the whole: value and gradient.
+/// The values and gradients of single columns add up to those of all columns.
 TEST_P(ChordOrder, SymmetrizedColumnsAddUpToTheWhole) {
   const Index n = GetParam();
   const ChordPattern pattern = chord_alternating_pattern(n);
@@ -404,8 +404,9 @@ INSTANTIATE_TEST_SUITE_P(Orders, ChordOrder, ::testing::Values(1, 2, 3, 5, 16, 3
 
 INSTANTIATE_TEST_SUITE_P(Orders, ChordSmallOrder, ::testing::Values(1, 2, 3, 5, 16, 37));
 
-/// Entry (i, k) of the derivative by W_m is <(L^T R)[i, :], (T E)[j, :]>, E the unit columns that
-/// are asked for: by products with parts of the chain, so that the order can be large.
+/// Entry (i, k) of the derivative with respect to W_m is <(L^T R)[i, :], (T E)[j, :]>, E the
+/// selected unit columns. It is computed by products with parts of the chain, so that the order can
+/// be large.
 TEST(Chord, ObjectiveOverListedColumnsOfLargeOrdersAgreesWithTheFormula) {
   for (const Index n : {256, 1000}) {
     const ChordPattern pattern = chord_reference_pattern(n);
@@ -465,7 +466,7 @@ TEST(Chord, BitsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
-/// Rows shared by the threads where there are fewer panels than threads.
+/// The threads share rows if there are fewer panels than threads.
 TEST(Chord, BitsOverFewColumnsDoNotDependOnTheNumberOfThreads) {
   const Index n = 2500;
   const ChordPattern pattern = unequal_pattern(n);

@@ -37,7 +37,7 @@ Matrix transposed_if(Trans trans, const Matrix& A) {
   return trans == Trans::kYes ? Matrix(A.transpose()) : A;
 }
 
-/// Entries are at most 1, so that rounding is below k eps per entry.
+/// Entries are at most 1 in magnitude, so that rounding is below k eps per entry.
 double gemm_tolerance(Index k) { return 4.0 * kEps * static_cast<double>(k + 2); }
 
 class GemmShape : public ::testing::TestWithParam<std::tuple<int, int, int>> {};
@@ -112,7 +112,7 @@ TEST(Gemm, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(gemm(Trans::kNo, Matrix(3, 3), Trans::kNo, Matrix(3, 4), C), InvalidArgument);
 }
 
-// m, n, k: square, narrow, wide, long in K.
+// m, n, k: square, narrow, wide, and long in K.
 class GemmBits : public ::testing::TestWithParam<std::tuple<int, int, int>> {};
 
 TEST_P(GemmBits, DoNotDependOnTheNumberOfThreads) {
@@ -173,11 +173,11 @@ FloatMatrix float_transpose_product(const FloatMatrix& A, const FloatMatrix& B) 
   return C;
 }
 
-/// The largest error of D = alpha A B + beta C, entry by entry, as a multiple of
-/// eps (k + 4) (|alpha| |A| |B| + |beta| |C|), which bounds it: the order of the k additions does
-/// not matter, and at most four roundings more meet an entry (alpha, beta, the sum of both, the
-/// conversion of alpha * sum). Everything here is in double, in which products of two floats are
-/// exact. `AB` and `size_AB` are A B and |A| |B| in double, with k terms a sum.
+/// The largest error of D = alpha A B + beta C, entry by entry, as a multiple of its bound eps (k +
+/// 4) (|alpha| |A| |B| + |beta| |C|): the order of the k additions does not matter, and an entry
+/// has at most four more roundings (alpha, beta, the sum of both, the conversion of alpha * sum).
+/// Everything here is in double, in which products of two floats are exact. `AB` and `size_AB` are
+/// A B and |A| |B| in double, with k terms per sum.
 double error_in_bounds(const Matrix& AB,
                        const Matrix& size_AB,
                        Index k,
@@ -199,7 +199,7 @@ double error_in_bounds(const Matrix& AB,
   return worst;
 }
 
-/// A B and |A| |B|, term after term.
+/// A B and |A| |B|, summed term by term.
 std::pair<Matrix, Matrix> products_in_double(const FloatMatrix& A, const FloatMatrix& B) {
   Matrix AB = Matrix::Zero(A.rows(), B.cols());
   Matrix size_AB = AB;
@@ -236,7 +236,7 @@ TEST_P(GemmShape, AgreesInSinglePrecisionWithTheDefinitionInDouble) {
   }
 }
 
-// What lies around a block, and between its columns, is neither read nor written: NaN and a mark.
+// Entries around a block and between its columns, NaN or a mark, are neither read nor written.
 TEST(Gemm, ReadsAndWritesOnlyItsBlockOfALargerArrayInSinglePrecision) {
   constexpr float kMark = 7.0F;
   for (const Index m : {5, 15, 29, 61}) {
@@ -315,7 +315,7 @@ TEST_P(GemmBits, DoNotDependOnTheColumnsBesideInSinglePrecision) {
   }
 }
 
-// Few rows, as in small products, on every path through B.
+// Few rows, as in small products, on every code path for B.
 TEST(Gemm, GivesTheSameBitsFromAColumnMajorAndATransposedB) {
   for (const Index m : {1, 8, 15, 16, 24, 31, 32, 48, 49, 64}) {
     const Matrix A = test::random_block<Matrix>(m, 270, 19);

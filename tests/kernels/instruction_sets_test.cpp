@@ -1,4 +1,4 @@
-// Every kernel on every instruction set that it is compiled for and this CPU has.
+// Tests every kernel on every instruction set that it is compiled for and this CPU has.
 // clang-format off: decides what Highway's headers list
 #include "kernels/simd_targets.hpp"
 // clang-format on
@@ -31,7 +31,7 @@ namespace {
 
 using test::kEps;
 
-/// Each test ends with the instruction set that it began with.
+/// Restores the instruction set at the end of each test.
 class RestoredInstructionSet : public ::testing::Test {
  protected:
   void TearDown() override { use_instruction_set(before_); }
@@ -77,7 +77,7 @@ TEST_P(InstructionSet, DenseProducts) {
   }
 }
 
-/// The same in single precision against double, all transposes; one panel of few rows, and several.
+/// Single precision against double, all transposes; one panel of few rows, and several panels.
 TEST_P(InstructionSet, DenseProductsInSinglePrecision) {
   const double eps = std::numeric_limits<float>::epsilon();
   const Index k = 301;
@@ -122,8 +122,8 @@ TEST_F(Amx, IsChosenByNameAndGivenUp) {
   EXPECT_EQ(instruction_set(), std::string("AMX"));
 }
 
-/// All transposes, sizes that are of whole tiles and that are not, more rows, columns and depths
-/// than are packed at a time. Errors of float products, not of bfloat16: those are 1e-3.
+/// All transposes, whole and partial tiles, and more rows, columns and depths than are packed at a
+/// time. The errors are those of float products, not of bfloat16, which would be 1e-3.
 TEST_F(Amx, ProductsAreAsExactAsFloat) {
   struct Size {
     Index m, n, k;
@@ -156,7 +156,7 @@ TEST_F(Amx, ProductsAreAsExactAsFloat) {
   }
 }
 
-/// Numbers that bfloat16 holds exactly, and infinite ones and NaN, which must not get lost.
+/// Numbers that bfloat16 represents exactly, and infinities and NaN, which must propagate.
 TEST_F(Amx, ProductsOfSpecialNumbers) {
   const Index n = 32;
   MatrixOf<float> A = MatrixOf<float>::Identity(n, n) * 1e30F;
@@ -173,7 +173,7 @@ TEST_F(Amx, ProductsOfSpecialNumbers) {
   }
 }
 
-/// C does not depend on how many threads there are, nor on how it is cut.
+/// C depends neither on the number of threads nor on its partition.
 TEST_F(Amx, SameBitsForAnyNumberOfThreads) {
   const MatrixOf<float> A = test::random_block<MatrixOf<float>>(200, 300, 9);
   const MatrixOf<float> B = test::random_block<MatrixOf<float>>(300, 500, 10);
@@ -188,7 +188,7 @@ TEST_F(Amx, SameBitsForAnyNumberOfThreads) {
   }
 }
 
-/// Bytes of integers of `bits` bits, bit by bit, with nothing behind them but what may be read.
+/// Packs integers of `bits` bits bit by bit; only the padding that may be read follows them.
 std::vector<std::uint8_t> packed_bit_by_bit(const std::vector<int>& integers, int bits) {
   std::vector<std::uint8_t> data((integers.size() * static_cast<std::size_t>(bits) + 7) / 8 + 16);
   std::size_t position = 0;
@@ -234,7 +234,7 @@ TEST_P(InstructionSet, PackedIntegersOfEveryWidth) {
   }
 }
 
-/// Of the same width and of four different ones, each run with values of its own.
+/// Four runs of the same width or of four different ones, each with values of its own.
 TEST_P(InstructionSet, FourPackedRunsAtATime) {
   for (int bits = 1; bits <= 16; ++bits) {
     for (const bool alike : {true, false}) {
@@ -322,13 +322,13 @@ TEST_P(InstructionSet, PackedIntegersWithAScaleForEach64) {
   }
 }
 
-/// A block with what it stands for.
+/// A block and the matrix that it represents.
 struct LowRankExample {
   std::vector<std::uint8_t> bits;
   std::vector<std::uint16_t> scales;
   std::vector<std::uint8_t> data;
   Matrix dense;
-  double size = 0;  ///< the sum of the norms of the components
+  double size = 0;  ///< sum of the norms of the components
   simd::LowRankBlock block;
 };
 
@@ -362,8 +362,8 @@ LowRankExample low_rank_example(
   return e;
 }
 
-/// All widths, alike and not, lengths with and without a last octet that is not whole; nothing is
-/// written behind the end.
+/// All widths, equal and mixed, lengths with and without a partial last octet; nothing is written
+/// after the end.
 TEST_P(InstructionSet, LowRankBlocks) {
   for (int bits = 1; bits <= 16; ++bits) {
     for (const int step : {0, 5}) {
@@ -445,7 +445,8 @@ TEST_P(InstructionSet, ChordProductsAreEachOthersTransposes) {
   }
 }
 
-/// f along a line is a polynomial; its slope by central differences of the value alone.
+/// f along a line is a polynomial; its slope is compared with central differences of the value
+/// alone.
 TEST_P(InstructionSet, ChordGradient) {
   const ChordPattern pattern = chord_reference_pattern(45);
   const Index n = pattern.order;
@@ -466,8 +467,8 @@ TEST_P(InstructionSet, ChordGradient) {
   EXPECT_NEAR(gradient.dot(direction), slope, 1e-7 * gradient.norm() * direction.norm());
 }
 
-/// Products are fused sums in one order: where there is a fused multiply-add, the bits agree with
-/// those of the best instruction set.
+/// Products are fused sums in one order: with a fused multiply-add the bits agree with those of the
+/// best instruction set.
 TEST_P(InstructionSet, ChordBitsOfProducts) {
   if (GetParam() > HWY_AVX2)
     GTEST_SKIP() << "compared from AVX2 on: what is below on x86 has no fused multiply-add";
@@ -492,8 +493,7 @@ TEST_P(InstructionSet, ChordBitsOfProducts) {
   }
 }
 
-/// The same in single precision, and with links that are followed in several groups, against
-/// double.
+/// Single precision against double, with so many links that they are processed in several groups.
 TEST_P(InstructionSet, ChordInSinglePrecision) {
   ChordPattern pattern = chord_reference_pattern(150);
   for (Index k = 9; k < 100; ++k) pattern.offsets[1].push_back(k);

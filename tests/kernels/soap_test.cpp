@@ -26,7 +26,7 @@ SoapStep step_number(Index t) {
           .epsilon = 1e-12};
 }
 
-/// `rows` rows of K values, 1 at the start, and what their steps keep.
+/// `rows` rows of K values, initially 1, and the state of their steps.
 struct Rows {
   Rows(Index rows, Index links)
       : K(links),
@@ -35,7 +35,7 @@ struct Rows {
         block(static_cast<std::size_t>(soap_block_size(K))) {
     start_soap(K, block.data());
   }
-  /// Column r of `gradient` is of row r.
+  /// Column r of `gradient` is the gradient of row r.
   void step(Index t, const Matrix& gradient) {
     soap_step(step_number(t), x.cols(), K, gradient.data(), mean.data(), block.data(), x.data());
   }
@@ -59,7 +59,7 @@ struct Rows {
   }
 };
 
-/// Adam along given axes, in doubles.
+/// Adam along given axes, in double precision.
 struct AdamAlong {
   void step(Index t, const Matrix& axes, const Vector& g) {
     const SoapStep s = step_number(t);
@@ -93,7 +93,7 @@ TEST_P(Soap, FirstStepIsAdams) {
   }
 }
 
-/// Where only one coordinate has a gradient, the axes have no reason to turn.
+/// If only one coordinate has a gradient, the axes do not rotate.
 TEST_P(Soap, AlongOneCoordinateIsAdamThroughout) {
   Rows rows(16, 4);
   AdamAlong adam{.x = Vector::Ones(4)};
@@ -106,8 +106,8 @@ TEST_P(Soap, AlongOneCoordinateIsAdamThroughout) {
   for (Index r = 0; r < 16; ++r) EXPECT_LE((rows.x.col(r) - adam.x).norm(), 1e-6) << r;
 }
 
-/// Gradients of a fixed covariance with axes that are not the values': along the settled axes their
-/// entries are nearly uncorrelated.
+/// Gradients of a fixed covariance whose axes differ from the coordinate axes: along the converged
+/// axes their entries are nearly uncorrelated.
 TEST_P(Soap, AxesTurnToThoseOfTheGradients) {
   for (const Index K : {2, 5, 8}) {
     const Vector v = Vector::LinSpaced(K, 1.0, 2.0).normalized();
@@ -154,7 +154,7 @@ TEST_P(Soap, TheProductsAreThoseOfTheGradientsAlongTheAxes) {
   }
 }
 
-/// Rows beyond the last one of a matrix keep their axes.
+/// Rows after the last row of a matrix keep their axes.
 TEST_P(Soap, RowsDoNotKnowOfEachOther) {
   const Index K = 6;
   Rows all(16, K);
@@ -168,7 +168,7 @@ TEST_P(Soap, RowsDoNotKnowOfEachOther) {
   EXPECT_EQ(few.axes(9), Matrix(Matrix::Identity(K, K)));
 }
 
-/// Squares that underflow in floats, and no gradient at all.
+/// Squares that underflow in floats, and gradients of 0.
 TEST_P(Soap, SmallGradientsAreNoTrouble) {
   for (const double scale : {0.0, 1e-15, 1e-22, 1e-30}) {
     Rows rows(16, 7);

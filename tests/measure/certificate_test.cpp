@@ -36,7 +36,7 @@ std::string refusal_of(const Callable& call) {
   return "nothing was thrown";
 }
 
-/// Makes an estimate of every error.
+/// Options that estimate every error.
 MeasureOptions certified_estimate() {
   MeasureOptions options;
   options.exact_limit = 0;
@@ -111,7 +111,7 @@ TEST(Certificate, FewColumnsOrRowsAreAllMultiplied) {
   }
 }
 
-// The range of the error is found whole: only rounding is left to the probes.
+// The sketch captures the whole range of the error: only rounding is left to the probes.
 TEST(Certificate, IsTheNormItselfForErrorsOfRankUpToEight) {
   for (const Index rank : {1, 3, 8}) {
     const Matrix e = normal_matrix(80, rank, 10) * normal_matrix(100, rank, 11).transpose();
@@ -136,7 +136,7 @@ TEST(Certificate, OfNoErrorIsWhatRoundingMayHide) {
   EXPECT_EQ(certify(zero, zero).spectral->value, 0);
 }
 
-// Entries that differ by their last bit, beside products that are rounded more coarsely than that.
+// Entries that differ in their last bit, while the products are rounded more coarsely.
 TEST(Certificate, HoldsWhereTheErrorIsRounding) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Matrix a = normal_matrix(200, 200, 20 + seed).array() + 3;
@@ -213,7 +213,7 @@ TEST(MeasuredCertificate, StandsBesideAnEstimate) {
                    certificate.frobenius->value / facts.frobenius_norm);
   EXPECT_FALSE(measure(A, B, facts, {.time_products = false}).certificate.has_value());
 
-  // Relative to an estimate nothing is certified.
+  // Nothing is certified relative to an estimate.
   MatrixFacts guessed = facts;
   guessed.norm_is_exact = false;
   EXPECT_FALSE(measure(A, B, guessed, certified_estimate()).certificate->relative.has_value());
@@ -229,7 +229,7 @@ TEST(MeasuredCertificate, IsTheErrorItselfWhereThatIsExact) {
   options.spectral_iterations = 0;
   const double before = A.passes();
   const Measurement measured = measure(A, B, facts, options);
-  EXPECT_NEAR(A.passes() - before, 1, 1e-12);  // the exact error alone
+  EXPECT_NEAR(A.passes() - before, 1, 1e-12);  // the products for the exact error only
   EXPECT_TRUE(measured.error_is_exact);
   EXPECT_EQ(measured.certificate->frobenius->value, measured.error_frobenius);
   EXPECT_EQ(measured.certificate->frobenius->confidence, 1);

@@ -16,19 +16,20 @@
 namespace matapprox {
 namespace {
 
-/// Estimates from columns, as quick measuring does where everything else would cost too much.
+/// Options for estimates from columns, which quick measuring uses if everything else would cost too
+/// much.
 MeasureOptions by_columns(std::uint64_t seed) {
   MeasureOptions options;
   options.effort = MeasureEffort::kQuick;
-  options.exact_limit = 1e8;  // exact and vectors cost more, the diagonals less
+  options.exact_limit = 1e8;  // exact errors and vectors cost more, the diagonals less
   options.spectral_iterations = 0;
   options.time_products = false;
   options.seed = seed;
   return options;
 }
 
-/// A cloud of points, the last `outliers` of them far away from all others: the kernel matrix is
-/// the identity there, and a fit of low rank has its error in those columns.
+/// A cloud of points, the last `outliers` of them far from all others: there the kernel matrix is
+/// the identity, and a fit of low rank has its error in those columns.
 Matrix points_with_outliers(Index count, Index outliers) {
   Matrix points = random_normal_matrix(3, RandomStream::kGenerator, count, 3);
   for (Index i = count - outliers; i < count; ++i)
@@ -61,7 +62,7 @@ TEST(ColumnEstimate, CoversTheTruthAsOftenAsItSays) {
 TEST(ColumnEstimate, SeesFewColumnsThatHaveMostOfTheError) {
   constexpr Index kOutliers = 6;
   const KernelOperator A(points_with_outliers(1500, kOutliers), {.bandwidth = 3.0});
-  // Landmarks from the cloud alone: nothing is known of the outliers.
+  // All landmarks are in the cloud, none among the outliers.
   std::vector<Index> landmarks(100);
   std::iota(landmarks.begin(), landmarks.end(), Index{0});
   const Approximation B = nystrom(A, {.landmarks = landmarks});

@@ -1,6 +1,6 @@
-// How often certificates and intervals hold, and how large they are, over many seeds. The normal
-// distribution is the same in every orthonormal basis, so diagonal matrices stand for all with
-// these singular values.
+// Coverage and size of certificates and intervals over many seeds. The normal distribution is the
+// same in every orthonormal basis, so diagonal matrices represent all matrices with these singular
+// values.
 //
 // MATAPPROX_TRIALS is the number of seeds [200]; scripts/figures and the acceptance test take 2000.
 // With MATAPPROX_TRIALS_JSON the table that docs/methods.md shows is written to that file.
@@ -45,7 +45,7 @@ class DiagonalOperator final : public LinearOperator {
 
 struct NamedSpectrum {
   const char* name;
-  double (*value)(double k);  ///< of k = 1 .. kOrder
+  double (*value)(double k);  ///< for k = 1 .. kOrder
 };
 
 const NamedSpectrum kSpectra[] = {
@@ -70,7 +70,7 @@ int trials() {
   return text == nullptr ? 200 : std::max(std::atoi(text), 1);
 }
 
-/// The most failures, as a share, that `trials()` independent trials have by chance: three standard
+/// Largest fraction of failures that `trials()` independent trials have by chance: three standard
 /// deviations above `probability`.
 double most_failures(double probability) {
   return probability + 3 * std::sqrt(probability * (1 - probability) / trials());
@@ -109,7 +109,7 @@ Ratios certified_ratios(const Vector& values, CertifiedNorm norm, double confide
   return ratios;
 }
 
-/// Shares of trials whose interval lies above and below the norm.
+/// Fractions of trials whose interval lies above and below the norm.
 struct Misses {
   double above = 0;
   double below = 0;
@@ -136,7 +136,7 @@ Misses interval_misses(const Vector& values, Index probes = MeasureOptions{}.pro
   return {share(1), share(-1)};
 }
 
-/// Rows of the documents' table, by spectrum, where they are wanted.
+/// Stores a value for the table of the documents, by spectrum, if its file is requested.
 void keep_figure(const char* spectrum, const std::string& key, double value) {
   static nlohmann::ordered_json rows = nlohmann::ordered_json::object();
   rows[spectrum][key] = std::round(1e6 * value) / 1e6;
@@ -176,7 +176,7 @@ TEST(CertificateCoverage, TheSpectralBoundAloneSpendsAllOfDelta) {
     EXPECT_LE(share_below_one(ratios.spectral), most_failures(kDelta)) << spectrum.name;
     most = std::max(most, share_below_one(ratios.spectral));
   }
-  // One value above many small ones, which 8 columns do not find: there the bound is sharp.
+  // One value above many small ones that 8 columns do not find: there the bound is sharp.
   EXPECT_GE(most, kDelta / 4);
 }
 
@@ -190,11 +190,11 @@ TEST(IntervalCoverage, EitherEndIsMissedAsOftenAsItSays) {
     keep_figure(spectrum.name, "interval_above", misses.above);
     keep_figure(spectrum.name, "interval_below", misses.below);
   }
-  // Nor is it too wide.
+  // The interval is not too wide either.
   EXPECT_GE(sum / (2 * std::size(kSpectra)), 0.015);
 }
 
-/// An M of rank one is where the interval of few probes has the least to spare.
+/// For an M of rank one the interval of few probes has the smallest margin.
 TEST(IntervalCoverage, FewProbesMissAtMostAsOftenAsTheySay) {
   for (const Index probes : {8, 16, 31}) {
     for (const NamedSpectrum& spectrum : kSpectra) {

@@ -18,7 +18,7 @@ TEST(CumulativeSpectrum, OfAKnownSpectrum) {
   EXPECT_NEAR(spectrum.share(2, 2), 20.0 / 22, 1e-13);
   EXPECT_EQ(spectrum.share(0, 2), 0);
   EXPECT_EQ(spectrum.share(4, 2), 1);
-  // Nothing has a share of nothing.
+  // A zero matrix has no defined shares.
   EXPECT_TRUE(std::isnan(cumulative_spectrum(DenseOperator(Matrix::Zero(3, 3)), true).share(1, 2)));
   for (const double unit : {1e200, 1e-200}) {
     const Matrix D = Eigen::Vector2d(2 * unit, unit).asDiagonal();
@@ -31,9 +31,9 @@ TEST(CumulativeSpectrum, CentringTakesTheMeanOfEachColumn) {
   EXPECT_LT(cumulative_spectrum(DenseOperator(A), true).values.maxCoeff(), 1e-14);
 }
 
-/// The figure of the Linformer report, 0.91 at k = 128 of 512, is the mean of the entries: 3/4 of
-/// the energy, and 0.6229 (quarter circle law) of the remaining quarter. With the mean taken off,
-/// 0.6229 is left.
+/// In the figure of the Linformer report, 0.91 at k = 128 of 512, the mean of the entries accounts
+/// for 3/4 of the energy, and 0.6229 (quarter circle law) of the remaining quarter is added.
+/// Without the mean the share is 0.6229.
 TEST(CumulativeSpectrum, OfUniformEntriesIsMostlyTheirMean) {
   constexpr Index n = 512;
   Matrix A(n, n);

@@ -21,9 +21,9 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A stored matrix that knows nothing about itself and accepts NaN.
-/// Sums begin with the last column, unlike those of DenseOperator: with every instruction set
-/// products differ by rounding.
+/// A stored matrix without known facts that accepts NaN. Its sums start with the last column,
+/// unlike those of DenseOperator, so that the products differ by rounding with every instruction
+/// set.
 class PlainOperator final : public LinearOperator {
  public:
   explicit PlainOperator(Matrix values) : values_(std::move(values)) {}
@@ -155,7 +155,7 @@ TEST(Measure, SpectralBoundIsBelowAndNearTheLargestSingularValue) {
   EXPECT_GE(bound, 0.97 * largest);
 }
 
-// The products with the two differ by rounding, their entries do not differ.
+// The products of the two operators differ by rounding, although their entries are equal.
 TEST(Measure, NoSpectralBoundOfADifferenceThatIsRounding) {
   for (const double scale : {1.0, 1e150, 1e-150}) {
     const Matrix a = scale * random_matrix(300, 200, 8);
@@ -186,7 +186,7 @@ TEST(Measure, SpectralBoundIsNotAboveTheFrobeniusError) {
 }
 
 TEST(Measure, EstimateCoversTheTruthAsOftenAsItSays) {
-  // One dominating direction: the hardest case for an interval from 64 samples.
+  // One dominant direction: the hardest case for an interval from 64 samples.
   Matrix difference = 0.05 * random_matrix(30, 80, 10);
   difference += random_matrix(30, 1, 11) * random_matrix(80, 1, 12).transpose();
   const PlainOperator A(difference);
@@ -309,7 +309,7 @@ TEST(PanelNorm, SurvivesSubnormalsAndTheLargestNumbers) {
 }
 
 TEST(Measure, RefusesWhatIsNotFinite) {
-  // Each entry is finite; the difference of two of them, or the norm, is not.
+  // Each entry is finite, but the difference of two of them, or the norm, is not.
   const PlainOperator large(Matrix::Constant(2, 2, 1.5e308));
   const PlainOperator negative(Matrix::Constant(2, 2, -1.5e308));
   const PlainOperator small(Matrix::Constant(2, 2, 1e-320));

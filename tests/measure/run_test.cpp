@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Keeps the first `rank` diagonal entries of a diagonal matrix: a method whose error is known.
+// Keeps the first `rank` diagonal entries of a diagonal matrix: a method with a known error.
 struct FirstEntriesOptions {
   Index rank = 1;
   void visit(OptionVisitor& v) { v.visit("rank", rank, "entries to keep"); }
@@ -53,14 +53,14 @@ const Method kFirstEntries{"first_entries",
                            read_first_entries,
                            first_entries};
 
-/// diag(1, 1/2, 1/4, ...): keeping k entries leaves a relative error of 2^-k, nearly.
+/// diag(1, 1/2, 1/4, ...): keeping k entries leaves a relative error of almost 2^-k.
 DenseOperator halving(Index n) {
   Vector d(n);
   for (Index i = 0; i < n; ++i) d(i) = std::ldexp(1.0, -static_cast<int>(i));
   return DenseOperator(Matrix(d.asDiagonal()));
 }
 
-/// A = (A + 10^5 G) - 10^5 G as [A + 10^5 G, 10^5 G] [I; -I]: floats lose five digits of it.
+/// A = (A + 10^5 G) - 10^5 G as [A + 10^5 G, 10^5 G] [I; -I]: floats lose five digits of A.
 Approximation difference_of_large(const LinearOperator& A,
                                   const NamedOptions& options,
                                   const RunControl&) {
@@ -181,7 +181,7 @@ TEST(Run, TargetErrorFindsTheLeastRank) {
 }
 
 TEST(Run, TargetErrorOutOfReachSaysSo) {
-  const DenseOperator A(Matrix::Ones(6, 6));  // all off-diagonal mass is lost at any rank
+  const DenseOperator A(Matrix::Ones(6, 6));  // all off-diagonal entries are lost at any rank
   RunControl control;
   control.target_error = 0.1;
   const Approximation found = run(kFirstEntries, A, {}, Precision::kDouble, control).approximation;
@@ -217,7 +217,8 @@ TEST(Run, ATargetHoldsForWhatIsStored) {
   }
 }
 
-/// Rounding alone is above the target: the nearest comes back, with the error that is the least.
+/// Rounding alone exceeds the target: the closest result is returned, and the message states the
+/// least error found.
 TEST(Run, ATargetBelowThePrecisionIsSaidToBeMissed) {
   const Vector sigma =
       Vector::LinSpaced(60, 0, 59).unaryExpr([](double i) { return std::pow(0.8, i); });
@@ -284,7 +285,7 @@ TEST(OptionValue, IsEmptyIfAbsent) {
   EXPECT_EQ(option_value(options, "seed"), "");
 }
 
-/// diag(1, value) as a method's result.
+/// diag(1, value) as the result of a method.
 Approximation with_value(double value) {
   Summary summary;
   summary.method = "fixed";

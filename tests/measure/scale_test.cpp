@@ -18,8 +18,8 @@
 #include "support/conversions.hpp"
 #include "support/known_spectrum.hpp"
 
-// A matrix times a power of 2 is the same matrix in another unit: nothing that is chosen, stored or
-// measured relative to it may depend on that, and nothing may run on without an end.
+// A matrix times a power of 2 is the same matrix in another unit: no choice, stored value or
+// relative measurement may depend on the unit, and everything must terminate.
 
 namespace matapprox {
 namespace {
@@ -43,7 +43,7 @@ Matrix times_power(const Matrix& A, int exponent) {
   return A.unaryExpr([&](double x) { return std::ldexp(x, exponent); });
 }
 
-/// |A - B|_F / |A|_F, without squares of entries of A.
+/// |A - B|_F / |A|_F, computed without squares of entries of A.
 double relative_distance(const LinearOperator& B, const Matrix& A, int exponent) {
   const Matrix in_units = times_power(A, -exponent);
   return (times_power(test::dense_of(B), -exponent) - in_units).norm() / in_units.norm();
@@ -142,7 +142,7 @@ TEST_P(MethodScale, ExtremeEntriesEndWithAResultOrAnError) {
       const Measurement measured = measure(op, result.approximation, describe(op));
       EXPECT_GE(measured.relative_error.value_or(0), 0);
     } catch (const Error&) {
-      // Refused, by name: what matters is that it ends.
+      // A refusal is allowed; the call only has to terminate.
     }
   }
 }
@@ -237,13 +237,13 @@ TEST(Scale, SolversAndEigenvaluesEnd) {
         const SolveResult result = solve(DenseOperator(scaled), Vector::Constant(40, size));
         EXPECT_LE(result.iterations, 10000);
       } catch (const Error&) {
-        // Refused: what matters is that it ends.
+        // A refusal is allowed; the call only has to terminate.
       }
     }
     try {
       EXPECT_LE(nearest_eigenpairs(entries, {.count = 3}).values.size(), 3);
     } catch (const Error&) {
-      // Not built, or refused.
+      // The solver is not built, or refuses.
     }
   }
 }

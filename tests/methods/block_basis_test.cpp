@@ -11,7 +11,7 @@ namespace {
 
 using Space = std::shared_ptr<const MemorySpace>;
 
-/// The CPU's memory, and a GPU's by the code of the GPU.
+/// The memory of the CPU, and that of a GPU by GPU code run on the host.
 class BlockBasisAt : public testing::TestWithParam<bool> {
  protected:
   Space space() const { return GetParam() ? test::host_gpu_space() : host_space(); }
@@ -45,7 +45,7 @@ TEST_P(BlockBasisAt, CoefficientsGiveTheBlockBack) {
 TEST_P(BlockBasisAt, IsSavedAndLoaded) {
   const Space at = space();
   BlockBasis basis(at, 50, 20, 1, RandomStream::kSketch);
-  appended(basis, at, Matrix::Ones(50, 3));  // two directions are random ones
+  appended(basis, at, Matrix::Ones(50, 3));  // two directions are replaced by random ones
   ResumeState state;
   basis.save("basis", state);
   BlockBasis other(at, 50, 20, 1, RandomStream::kSketch);

@@ -26,7 +26,7 @@ constexpr CurSampling kCurSamplings[] = {CurSampling::kPivotedQr,
                                          CurSampling::kNorms,
                                          CurSampling::kUniform};
 
-/// Factor `index` as it stands in the product, as a dense matrix.
+/// Factor `index` as a dense matrix, transposed if the product uses its transpose.
 Matrix factor_as_it_stands(const Approximation& found, std::size_t index) {
   const Factor& f = found.factors().at(index);
   const auto* sparse = std::get_if<SparseMatrix>(f.value.get());
@@ -34,7 +34,7 @@ Matrix factor_as_it_stands(const Approximation& found, std::size_t index) {
   return f.transposed ? Matrix(value.transpose()) : value;
 }
 
-/// C and R, which stand at the ends, and U, in one factor or in three between them.
+/// C and R, the outer factors, and U, the product of the one or three factors between them.
 struct CurFactors {
   Matrix C;
   Matrix U;
@@ -50,10 +50,10 @@ CurFactors as_dense(const Approximation& found) {
   return result;
 }
 
-/// Orthonormal columns with the range of X (k columns of length 1) up to singular values of
-/// 8 sqrt(k) eps of the largest: four times those that cur() leaves out
-/// (src/methods/cur/middle.cpp), so that rounding, which moves them by about sqrt(k) eps, does not
-/// decide which are compared.
+/// Orthonormal columns with the range of X (k columns of length 1), for singular values above 8
+/// sqrt(k) eps of the largest: four times the limit of cur() (src/methods/cur/middle.cpp).
+/// Rounding, which moves singular values by about sqrt(k) eps, therefore does not decide which of
+/// them are compared.
 Matrix range_of(Matrix X) {
   for (Index j = 0; j < X.cols(); ++j) {
     const double norm = X.col(j).stableNorm();
@@ -71,7 +71,7 @@ double least_error(const Matrix& A, const Matrix& C, const Matrix& R) {
   return (A - P * (P.transpose() * A * Q) * Q.transpose()).norm();
 }
 
-/// The products of the factors from left to right, and from right to left.
+/// The products of the factors from left to right and from right to left.
 std::pair<Matrix, Matrix> both_orders(const Approximation& found) {
   const std::size_t count = found.factors().size();
   Matrix forth = factor_as_it_stands(found, 0);
@@ -88,7 +88,7 @@ Matrix hilbert(Index m, Index n) {
       m, n, [](Index i, Index j) { return 1.0 / static_cast<double>(i + j + 1); });
 }
 
-/// Matrices whose columns and rows are nearly or wholly dependent.
+/// Matrices whose columns and rows are nearly or exactly dependent.
 std::vector<std::pair<std::string, Matrix>> hard_for_cur() {
   std::vector<std::pair<std::string, Matrix>> list;
   list.emplace_back("hilbert", hilbert(150, 150));
@@ -150,7 +150,7 @@ TEST_P(CurSamplings, RecoversAMatrixOfItsRank) {
   }
 }
 
-// U = C^+ A R^+ is where the gradient of |A - C U R|_F^2 is zero: C^T (A - C U R) R^T = 0.
+// At U = C^+ A R^+ the gradient of |A - C U R|_F^2 is zero: C^T (A - C U R) R^T = 0.
 TEST_P(CurSamplings, MiddleMatrixIsTheBest) {
   const Matrix A = test::with_singular_values(50, 50, test::harmonic_spectrum(50));
   const auto found = cur(DenseOperator(A), {.rank = 8, .sampling = GetParam()});
@@ -169,8 +169,8 @@ TEST_P(CurSamplings, GradedAndHugeEntries) {
   }
 }
 
-// A direction of singular value s is left with an error of sqrt(k) eps S(0) / s of what it adds: at
-// most 1/8 of it for those that range_of keeps, and far less for all but the last.
+// A direction of singular value s keeps an error of sqrt(k) eps S(0) / s of its contribution: at
+// most 1/8 for the directions that range_of includes, and far less for all but the last.
 TEST_P(CurSamplings, ErrorIsTheLeastForItsColumnsAndRows) {
   for (const auto& [name, A] : hard_for_cur()) {
     for (const Index rank : {5, 10, 30, 40}) {
@@ -239,7 +239,8 @@ TEST_P(CurSamplings, SameSeedSameBitsForEveryThreadCount) {
   }
 }
 
-// Sorensen and Embree bound |A - CUR|_2 by (eta_p + eta_q) sigma_{k+1}; pivoting keeps it near.
+// Sorensen and Embree bound |A - CUR|_2 by (eta_p + eta_q) sigma_{k+1}; pivoting keeps the factor
+// small.
 TEST(Cur, PivotedSelectionsComeNearTheBestError) {
   const Vector sigma = test::harmonic_spectrum(100);
   const Matrix A = test::with_singular_values(100, 100, sigma);
@@ -272,7 +273,7 @@ TEST(Cur, TheLargestSelectionThatFitsTheBudget) {
     const StorageBudget budget = parse_budget(text);
     const auto found = cur(A, {.budget = budget});
     EXPECT_TRUE(budget.admits(found.storage(), 200, 200)) << text;
-    // One more column and row of the same order do not fit.
+    // One more column and row of the same order exceed the budget.
     const auto next = cur(A, {.rank = found.summary.rank + 1});
     EXPECT_FALSE(budget.admits({next.storage().numbers + 20, next.storage().bytes + 400}, 200, 200))
         << text;

@@ -18,7 +18,7 @@
 namespace matapprox {
 namespace {
 
-/// `copies` paths of n nodes beside one another.
+/// `copies` disjoint paths of n nodes.
 SparseMatrix paths(Index n, Index copies) {
   std::vector<Eigen::Triplet<double, Index>> links;
   for (Index c = 0; c < copies; ++c) {
@@ -43,7 +43,7 @@ SparseMatrix sparse_of(const Matrix& A) {
   return result;
 }
 
-/// LAPACK's eigenvalues, the nearest to the shift first.
+/// LAPACK's eigenvalues, sorted by their distance from the shift.
 std::vector<double> by_distance(const Matrix& A, double shift) {
   const Vector values = Eigen::SelfAdjointEigenSolver<Matrix>(A).eigenvalues();
   std::vector<double> result(values.begin(), values.end());
@@ -62,7 +62,7 @@ TEST(NearestEigenpairs, SmallestOfAPathAreThoseOfTheFormula) {
   for (Index k = 0; k < 6; ++k) EXPECT_NEAR(found.values(k), path_eigenvalue(n, k), 1e-11) << k;
   EXPECT_TRUE(
       test::within(found.vectors.transpose() * found.vectors, Matrix::Identity(6, 6), 1e-9));
-  // The Fiedler vector of a path falls, or rises, from one end to the other.
+  // The Fiedler vector of a path decreases or increases from one end to the other.
   const Vector fiedler = found.vectors.col(1);
   const double sign = fiedler(0) > fiedler(n - 1) ? 1 : -1;
   for (Index i = 0; i + 1 < n; ++i) EXPECT_GT(sign * (fiedler(i) - fiedler(i + 1)), 0) << i;
@@ -102,8 +102,8 @@ TEST(NearestEigenpairs, InsideTheSpectrumTheyAreThoseOfLapack) {
   }
 }
 
-// Where the shift is an eigenvalue of many copies, and one value lies many orders nearer than the
-// others.
+// The shift is an eigenvalue of high multiplicity, or one value is many orders of magnitude nearer
+// than the others.
 TEST(NearestEigenpairs, CopiesAndOthersBesideThemAreFound) {
   const Index leaves = 9;
   Matrix A = Matrix::Zero(60, 60);
@@ -112,7 +112,7 @@ TEST(NearestEigenpairs, CopiesAndOthersBesideThemAreFound) {
     A(i, i) = 1;
     A(0, i) = A(i, 0) = -1;
   }
-  A(0, 0) = static_cast<double>(leaves);  // a star: 1 has leaves - 1 copies
+  A(0, 0) = static_cast<double>(leaves);  // a star: 1 has multiplicity leaves - 1
   for (const double shift : {1.0, 1.0 + 1e-13}) {
     const std::vector<double> expected = by_distance(A, shift);
     const Eigenpairs found = nearest_eigenpairs(sparse_of(A), {.shift = shift, .count = 14});
@@ -129,8 +129,8 @@ TEST(NearestEigenpairs, CopiesAndOthersBesideThemAreFound) {
   }
 }
 
-// The normalized Laplacian of bipartite components has the eigenvalues 0 and 2 once for each. Next
-// to a far shift all eigenvalues of the shifted inverse are about equal.
+// The normalized Laplacian has the eigenvalues 0 and 2 once for each bipartite component. For a far
+// shift all eigenvalues of the shifted inverse are about equal.
 TEST(NearestEigenpairs, AFarShiftGivesTheCopiesAtTheEndOfTheSpectrum) {
   const Index components = 8;
   const SparseMatrix A = normalized_laplacian(paths(12, components));
@@ -150,7 +150,7 @@ TEST(NearestEigenpairs, AFarShiftGivesTheCopiesAtTheEndOfTheSpectrum) {
   }
 }
 
-// A residual of 1e-8 of a far shift says nothing of an eigenvalue.
+// A residual of 1e-8 relative to a far shift proves nothing about an eigenvalue.
 TEST(NearestEigenpairs, ResidualsAreRelativeToTheMatrix) {
   const Matrix A = test::with_eigenvalues(test::harmonic_spectrum(60));
   const SparseMatrix sparse = sparse_of((A + A.transpose()) / 2);
@@ -165,7 +165,7 @@ TEST(NearestEigenpairs, ResidualsAreRelativeToTheMatrix) {
   }
 }
 
-// Few different values end a Lanczos space early.
+// Few distinct eigenvalues end a Lanczos space early.
 TEST(NearestEigenpairs, FewDifferentValuesAndSmallOrders) {
   Index tried = 0;
   Index certain = 0;
@@ -181,7 +181,7 @@ TEST(NearestEigenpairs, FewDifferentValuesAndSmallOrders) {
                 nearest_eigenpairs(sparse_of(A), {.shift = shift, .count = count, .seed = seed});
             ++tried;
             EXPECT_EQ(found.converged, found.message.empty());
-            if (!found.converged) continue;  // which it says
+            if (!found.converged) continue;  // its message is checked above
             ++certain;
             ASSERT_EQ(found.values.size(), count);
             for (Index k = 0; k < count; ++k) {
@@ -195,7 +195,7 @@ TEST(NearestEigenpairs, FewDifferentValuesAndSmallOrders) {
       }
     }
   }
-  // All 486 are, where this was written; a start may be unlucky on another machine.
+  // All 486 converged where this was written; a start may be unlucky on another machine.
   EXPECT_GE(10 * certain, 9 * tried);
 }
 

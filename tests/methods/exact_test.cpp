@@ -21,7 +21,7 @@ Matrix integers_below(double largest, Index rows, Index cols) {
   return (largest * (0.5 * test::random_matrix(rows, cols).array().sin() + 0.5)).floor();
 }
 
-/// Without loss, of that form, and as large as exact_sizes says.
+/// Checks that the result has no loss, the given form, and the size that exact_sizes predicts.
 void expect_exact(const Matrix& A, const std::string& form, double share) {
   const DenseOperator op(A);
   const Approximation B = exact(op);
@@ -74,7 +74,7 @@ TEST(Exact, RefusesABudgetAndAFormThatDoNotFit) {
   EXPECT_EQ(static_cast<double>(exact(A, within(bytes)).storage().bytes), bytes);
   EXPECT_THROW(exact(A, within(bytes - 1)), BudgetTooSmall);
   EXPECT_THROW(exact(A, {.form = ExactForm::kIntegers}), InvalidArgument);
-  // Beyond 2^31 an offset and a few bits are not tried.
+  // Values beyond 2^31 are not stored as an offset and a few bits.
   const Matrix large = (integers_below(4, 50, 50).array() + 0x1p40).matrix();
   EXPECT_THROW(exact(DenseOperator(large), {.form = ExactForm::kIntegers}), InvalidArgument);
   EXPECT_SAME_BITS(test::dense_of(exact(DenseOperator(large))), large);

@@ -14,7 +14,7 @@
 namespace matapprox {
 namespace {
 
-/// A matrix that only multiplies: a column costs as much as a product.
+/// A matrix that supports only products: a column costs as much as a product.
 class Multiplier final : public LinearOperator {
  public:
   explicit Multiplier(Matrix A) : A_(std::move(A)) {}
@@ -32,8 +32,8 @@ class Multiplier final : public LinearOperator {
   Matrix A_;
 };
 
-/// The inverse of a tridiagonal matrix with 2 + shift on the diagonal and -1 beside it: every block
-/// beside the diagonal is of rank one.
+/// The inverse of a tridiagonal matrix with 2 + shift on the diagonal and -1 beside it: every
+/// off-diagonal block has rank one.
 class TridiagonalInverse final : public LinearOperator {
  public:
   TridiagonalInverse(Index n, double shift) : pivots_(n) {
@@ -61,7 +61,8 @@ class TridiagonalInverse final : public LinearOperator {
   Vector pivots_;
 };
 
-/// Random, with blocks of rank `rank` beside the diagonal, by halving.
+/// Fills A with random numbers such that the off-diagonal blocks of recursive halving have rank
+/// `rank`.
 void fill_halves(Index first, Index count, Index leaf, Index rank, Matrix& A) {
   if (count < 2 * leaf) {
     A.block(first, first, count, count) = test::random_matrix(count, count, 3);
@@ -113,7 +114,7 @@ TEST(Peeling, FindsWhatHasBlocksOfLowRank) {
 }
 
 TEST(Peeling, StopsWhereTheErrorAllowsIt) {
-  // Squared singular values of the blocks fall by 4 from one to the next.
+  // The squared singular values of the blocks fall by a factor of 4 from one to the next.
   const Index n = 256;
   Matrix A = halved_matrix(n, 128, 1, false);
   Vector falling(128);
@@ -165,7 +166,7 @@ TEST(PeeledBlocks, AreThoseOfTheMatrix) {
 }
 
 TEST(PeeledSource, MissesNoMoreThanItsPartOfTheTolerance) {
-  // Singular values of the blocks beside the diagonal fall by a fifth from one to the next.
+  // The singular values of the off-diagonal blocks fall by a fifth from one to the next.
   const Index n = 1024;
   const Index half = n / 2;
   Matrix A = halved_matrix(n, 64, 1, true);

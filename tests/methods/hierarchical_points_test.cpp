@@ -65,8 +65,8 @@ PointFit fit_points(const KernelOperator& A, double tolerance, bool held) {
           (back - dense).norm() / dense.norm()};
 }
 
-// What is said of the error holds within a tenth, and the bytes are about those of the choice that
-// sees all of the matrix.
+// The predicted error is accurate to a tenth, and the bytes are about those of a choice that knows
+// the whole matrix.
 TEST(HierarchicalPoints, AreAsGoodAsTheMatrixHeld) {
   for (const PointCase& of : {PointCase{KernelFunction::kMatern32, 900, 2, 0.1, 1e-2},
                               PointCase{KernelFunction::kMatern32, 700, 3, 0.2, 1e-3},
@@ -101,7 +101,7 @@ TEST(HierarchicalPoints, LooksAtFewBlocksOfMany) {
     std::size_t nodes = 0;
     for (const blocks::Level& level : tree.levels()) nodes += level.size();
     if (before > 0) {
-      EXPECT_LE(nodes, 3 * before) << n;  // all of them would be four times as many
+      EXPECT_LE(nodes, 3 * before) << n;  // all nodes would be four times as many
     }
     before = nodes;
   }
@@ -157,7 +157,7 @@ TEST(CrossApproximation, FindsAMatrixOfItsRank) {
   EXPECT_LE(found.rest, 1e-18 * B.squaredNorm());
 }
 
-// Two parts that share no row and no column: pivots of one never lead to the other.
+// Two parts without common rows or columns: pivots of one never lead to the other.
 TEST(CrossApproximation, IsNotFooledByPartsThatPivotsMiss) {
   Matrix B = Matrix::Zero(64, 64);
   B.topLeftCorner(32, 32) = Vector::LinSpaced(32, 1, 2) * Vector::LinSpaced(32, 1, 3).transpose();
@@ -198,7 +198,7 @@ TEST(LeafEncoding, DistanceFromTripletsIsThatOfTheMatrices) {
   const Matrix B = U * values.asDiagonal() * V.transpose();
   const double left = (B - stored.product()).squaredNorm();
   EXPECT_NEAR(blocks::squared_distance(general, stored), left, 1e-13 * B.squaredNorm());
-  // What is left out, and the rounding of the rest.
+  // The truncated part, and the rounding of the rest.
   EXPECT_GT(left, values.tail(2).squaredNorm());
   EXPECT_LT(left, values.tail(2).squaredNorm() + 0.1);
 

@@ -92,7 +92,7 @@ TEST(Hierarchical, ReachesATolerance) {
   }
 }
 
-/// The fewest bytes of the search for a budget that reach a tolerance.
+/// The fewest bytes of a bisection over budgets whose fit reaches a tolerance.
 Index fewest_bytes_of_budgets(const DenseOperator& A, double tolerance, Index enough) {
   Index most = enough;
   for (Index least = 0; most - least > std::max<Index>(enough / 100, 8);) {
@@ -133,7 +133,7 @@ TEST(Hierarchical, AToleranceTakesAboutTheFewestBytes) {
   }
 }
 
-// At equal bytes, against the best approximation of a rank in doubles.
+// Compared at equal bytes with the best low-rank approximation in doubles.
 TEST(Hierarchical, IsFarBelowTheSvdInDoubles) {
   const Matrix A = smooth(256);
   const DenseOperator op(A);
@@ -214,7 +214,7 @@ TEST(Hierarchical, GraphOrdersUndoAShuffle) {
 }
 
 TEST(MedianOrder, PutsNearPointsTogether) {
-  // A 16 x 16 grid: after four halvings every 16 points in a row lie in a square of side 4.
+  // A 16 x 16 grid: after four halvings every 16 consecutive points lie in a square of side 4.
   Matrix points(256, 2);
   for (Index i = 0; i < 256; ++i) {
     points(i, 0) = static_cast<double>(i % 16);
@@ -233,8 +233,8 @@ TEST(MedianOrder, PutsNearPointsTogether) {
   }
 }
 
-/// Squared error and bytes of a member of the class that is chosen at random: each block divided,
-/// dropped, at a random rank or whole, all in doubles.
+/// Squared error and bytes of a random member of the class: each block divided, dropped, of random
+/// rank or stored whole, all in doubles.
 struct Member {
   double squared_error = 0;
   double bytes = 0;
@@ -268,7 +268,7 @@ void choose_at_random(const Matrix& B, Index leaf, std::mt19937& generator, Memb
   }
 }
 
-/// The least that a node and what is below it costs, from all singular values of each.
+/// Minimum cost of a node with its descendants, from all singular values of each.
 double least_cost(blocks::BlockTree& tree,
                   blocks::ContentChoices& contents,
                   const Matrix& A,
@@ -318,7 +318,7 @@ TEST(RateDistortion, NoMemberOfTheClassIsBelowTheBound) {
   }
 }
 
-/// A kernel of points in a line, which falls far from the diagonal.
+/// A kernel matrix of points on a line, which decays away from the diagonal.
 Matrix line_kernel(Index n) {
   Matrix A(n, n);
   for (Index j = 0; j < n; ++j) {
@@ -327,8 +327,9 @@ Matrix line_kernel(Index n) {
   return A;
 }
 
-// Spectra that end early, are given up or never looked for cost next to nothing; randomized ones
-// that fall slowly, which are too small behind the first few values, a little more.
+// Searches of spectra that end early, are abandoned or never started raise the cost hardly at all.
+// Slowly decreasing spectra from randomized searches, too small after the first few values, raise
+// it a little more.
 TEST(RateDistortion, WhatIsNotLookedForIsNotMissed) {
   std::vector<Example> examples{
       {"line", line_kernel(320)},
@@ -358,8 +359,8 @@ TEST(RateDistortion, WhatIsNotLookedForIsNotMissed) {
   }
 }
 
-/// 1 / (i - j + 1/2), all blocks along a diagonal equal: some of them are stored better than others
-/// where the budget is not enough for all.
+/// 1 / (i - j + 1/2), with equal blocks along each diagonal: if the budget is too small for all of
+/// them, some are stored more accurately than others.
 TEST(Hierarchical, EqualBlocksShareABudget) {
   Matrix A(150, 150);
   for (Index j = 0; j < 150; ++j) {
@@ -373,7 +374,7 @@ TEST(Hierarchical, EqualBlocksShareABudget) {
   }
 }
 
-// Squares are those of LAPACK but for what is left, and what is left is what was asked for.
+// The squares agree with LAPACK up to the remainder, and the remainder is as small as requested.
 TEST(LeadingSquares, LeaveWhatIsNegligible) {
   for (const double ratio : {1.05, 1.3, 3.0}) {
     const Matrix B = test::with_singular_values(90, 70, test::geometric_spectrum(70, ratio));
@@ -388,12 +389,12 @@ TEST(LeadingSquares, LeaveWhatIsNegligible) {
   }
 }
 
-// Of a large block what is found are its leading squares, and what a search that is given up leaves
-// are lower bounds of them.
+// For a large block the search finds the leading squares; an abandoned search leaves lower bounds
+// of them.
 TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
   using Search = blocks::BlockSource::Search;
   const Matrix A = line_kernel(1300);
-  const Vector all = kernels::symmetric_eigen(A).values.cwiseAbs2().reverse();  // LAPACK's
+  const Vector all = kernels::symmetric_eigen(A).values.cwiseAbs2().reverse();  // from LAPACK
   const blocks::HeldMatrix source(A, 0, true, 1);
   blocks::BlockTree tree(source, 600, 1);
   const double least = all(40);
@@ -415,8 +416,7 @@ TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
       0.03);
 }
 
-// What is chosen at a price has the error and the bytes that were promised, with full spectra and
-// values in doubles.
+// For values in doubles the error is at most the tolerance and at least half of it.
 TEST(RateDistortion, WhatIsPromisedIsWhatComesOut) {
   const Matrix A = smooth(96);
   for (const double tolerance : {0.1, 0.01}) {

@@ -10,24 +10,24 @@
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/hierarchical/block_worker.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 #include "support/expect_close.hpp"
 #include "support/same_blocks.hpp"
 
 namespace matapprox {
 namespace {
 
-/// What the workers of a fit were asked.
+/// Record of the requests to the workers of a fit.
 struct AskedWorkers {
   int fits = 0;
   std::vector<Index> request_bytes;
   std::vector<Index> answer_bytes;
   Index requests = 0;
-  Index stop_after = -1;  ///< so many requests; negative: never
+  Index stop_after = -1;  ///< number of requests after which a stop is set; negative: never
   std::atomic<bool> stop{false};
 };
 
-/// Workers that all are in this process, as far as messages go.
+/// Workers in this process that communicate by messages as if they were in others.
 class WorkersHere final : public BlockWorkers {
  public:
   WorkersHere(int count, const MessageBytes& setup, AskedWorkers& asked) : asked_(asked) {
@@ -41,7 +41,7 @@ class WorkersHere final : public BlockWorkers {
   std::vector<MessageBytes> ask(const std::vector<MessageBytes>& requests) const override {
     EXPECT_EQ(requests.size(), workers_.size());
     if (++asked_.requests == asked_.stop_after) asked_.stop = true;
-    const JoinStopScope nobody_stops(nullptr);  // as on another process
+    const JoinStopScope nobody_stops(nullptr);  // like another process
     std::vector<MessageBytes> answers;
     for (std::size_t p = 0; p < workers_.size(); ++p) {
       answers.push_back(workers_[p]->answer(requests[p]));
@@ -56,7 +56,7 @@ class WorkersHere final : public BlockWorkers {
   AskedWorkers& asked_;
 };
 
-/// A kernel matrix whose blocks are looked at by so many workers.
+/// A kernel matrix whose blocks are distributed to the given number of workers.
 class KernelWithWorkers final : public LinearOperator, public BlockWorkersSource {
  public:
   KernelWithWorkers(const KernelOperator& A, int workers, AskedWorkers& asked)
@@ -95,10 +95,9 @@ struct WorkersCase {
   HierarchicalOptions options;
 };
 
-// Kernels that are smooth, that have kinks everywhere and that are of low rank; a budget, which is
-// met in several rounds, each of which encodes blocks again, and widths to which vectors have to be
-// right to rounding; points as they come; a short range, of which large blocks store a few
-// triplets and the rest.
+// Kernels that are smooth, have kinks everywhere or are of low rank; a budget, which takes several
+// rounds that encode blocks again; widths that require vectors accurate to rounding; points in
+// their given order; a short range, for which large blocks store a few triplets and a remainder.
 std::vector<WorkersCase> workers_cases() {
   using enum KernelFunction;
   const StorageBudget budget{StorageBudget::Unit::kBytes, 300000};
@@ -117,8 +116,8 @@ TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
     const Approximation alone = hierarchical(A, of.options);
     constexpr int kWorkers = 3;
     AskedWorkers asked;
-    const KernelWithWorkers dealt(A, kWorkers, asked);
-    test::expect_same_blocks(hierarchical(CountedOperator(dealt), of.options), alone);
+    const KernelWithWorkers distributed(A, kWorkers, asked);
+    test::expect_same_blocks(hierarchical(CountedOperator(distributed), of.options), alone);
     EXPECT_EQ(asked.fits, 1);
     for (const Index bytes : asked.answer_bytes) {
       EXPECT_GT(kWorkers * bytes, std::ssize(test::blocks_of(alone).data) / 2);
@@ -128,8 +127,8 @@ TEST(HierarchicalWorkers, GiveTheBitsOfOneProcess) {
   EXPECT_TRUE(has_remainders);
 }
 
-// A node that was encoded before keeps the vectors that were found for it then, also where fewer of
-// them would now be found otherwise.
+// A node that was encoded before keeps the vectors found then, even if a new search for fewer
+// vectors would find different ones.
 TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
   const KernelOperator A(points_of_workers(512, 2), {.bandwidth = 0.1});
   const blocks::KernelBlocks source(A, {}, 32, 1);
@@ -146,7 +145,7 @@ TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
   }
   choices.find_shapes(nodes);
   AskedWorkers asked;
-  blocks::DealtNodes dealt(std::make_unique<const WorkersHere>(
+  blocks::DistributedNodes distributed(std::make_unique<const WorkersHere>(
       2, blocks::BlockWorker::setup(source, tree, choices.contents()), asked));
   for (const Index rank : {12, 5}) {
     std::vector<const blocks::Node*> all;
@@ -154,7 +153,7 @@ TEST(HierarchicalWorkers, RememberWhatANodeWasEncodedWith) {
       node.best.rank = rank;
       all.push_back(&node);
     }
-    const std::vector<blocks::EncodedNode> encoded = dealt.encode(all);
+    const std::vector<blocks::EncodedNode> encoded = distributed.encode(all);
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       if (rank == 5) {
         const blocks::LeftVectors before = std::exchange(nodes[k].left, {});
@@ -176,17 +175,17 @@ TEST(HierarchicalWorkers, StopAmongTheBlocks) {
   asked.stop_after = 5;
   RunControl control;
   control.stop = &asked.stop;
-  const KernelWithWorkers dealt(A, 2, asked);
-  EXPECT_REFUSED(Interrupted, hierarchical(dealt, {}, control), "hierarchical");
+  const KernelWithWorkers distributed(A, 2, asked);
+  EXPECT_REFUSED(Interrupted, hierarchical(distributed, {}, control), "hierarchical");
   EXPECT_EQ(asked.requests, 5);
 }
 
-// A matrix that is held has no workers.
+// A matrix that is stored as a whole has no workers.
 TEST(HierarchicalWorkers, AreForManyPointsAlone) {
   const KernelOperator A(points_of_workers(300, 2), {.bandwidth = 0.1});
   AskedWorkers asked;
-  const KernelWithWorkers dealt(A, 2, asked);
-  test::expect_same_blocks(hierarchical(dealt, {.frobenius_tolerance = 0.1}),
+  const KernelWithWorkers distributed(A, 2, asked);
+  test::expect_same_blocks(hierarchical(distributed, {.frobenius_tolerance = 0.1}),
                            hierarchical(A, {.frobenius_tolerance = 0.1}));
   EXPECT_EQ(asked.fits, 0);
 }

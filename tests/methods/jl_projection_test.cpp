@@ -25,8 +25,9 @@ INSTANTIATE_TEST_SUITE_P(All, JlKind, ::testing::ValuesIn(kKinds), [](const auto
   return std::string(enum_name(chosen.param));
 });
 
-// E[A R^T R] = A: each entry's mean over many seeds is within 5 standard errors, as estimated from
-// the same samples. At 30 entries that fails by chance once in 50000 runs; seeds are fixed.
+// E[A R^T R] = A: the mean of each entry over many seeds is within 5 standard errors, estimated
+// from the same samples. For 30 entries that fails by chance once in 50000 runs; the seeds are
+// fixed.
 TEST_P(JlKind, IsUnbiased) {
   const Matrix A = test::random_matrix(5, 6);
   constexpr int kSamples = 2000;
@@ -46,7 +47,7 @@ TEST_P(JlKind, IsUnbiased) {
   EXPECT_GT(variance.minCoeff(), 0.0);
 }
 
-// All distances among the rows of A survive A -> A R^T at the dimension that jl_dimension gives.
+// R^T keeps all distances among the rows of A at the dimension that jl_dimension gives.
 TEST_P(JlKind, KeepsDistances) {
   constexpr double kDistortion = 0.5;
   const Index k = jl_dimension(20, kDistortion);
@@ -99,7 +100,7 @@ TEST(JlDimension, LinformerAsksForMoreAndIsVacuousForSmallDistortions) {
   EXPECT_EQ(linformer_dimension(512, 0.1), 3466);  // 5 ln 512 / 0.009
   EXPECT_EQ(linformer_dimension(512, 0.25), 666);
   EXPECT_EQ(linformer_dimension(512, 0.5), 250);
-  // The least of all is at 2/3.
+  // The minimum over all distortions is at 2/3.
   EXPECT_EQ(linformer_dimension(512, 2.0 / 3), 211);
   EXPECT_GT(linformer_dimension(512, 0.6), 211);
   EXPECT_GT(linformer_dimension(512, 0.75), 211);
@@ -116,7 +117,7 @@ TEST(JlProjection, Refusals) {
   EXPECT_REFUSED(InvalidArgument, jl_dimension(10, 1.0), "epsilon 1");
 }
 
-// R^T is put in place without a product; its bits are those of a product with the identity.
+// R^T is applied without a product; the bits are those of a product with the identity.
 TEST_P(JlKind, SketchIsTheProductWithTheTransposeOfR) {
   const Matrix A = test::random_matrix(3, 1100);
   const Approximation found = jl_projection(DenseOperator(A), {.rank = 7, .kind = GetParam()});

@@ -37,8 +37,8 @@ ChordOptions brief_chord() {
   return options;
 }
 
-/// The product has A's row sums, its error is not larger, and it is the nearest such matrix: what
-/// was added is orthogonal to every change that leaves row sums alone.
+/// Checks that the product has A's row sums, that its error is not larger, and that it is the
+/// nearest such matrix: the change is orthogonal to every change that preserves row sums.
 void expect_row_sums(const Matrix& A, const Approximation& B, const Approximation& kept) {
   const Matrix before = entries_of(B);
   const Matrix after = entries_of(kept);
@@ -80,14 +80,14 @@ TEST(Keep, RowAndColumnSumsOfASymmetricMatrix) {
     ASSERT_TRUE(B.known_facts().symmetric.value_or(false));
     const Approximation kept = keep(op, B, KeptProperty::kRowSums);
     expect_row_sums(A, B, kept);
-    EXPECT_TRUE(kept.known_facts().symmetric.value_or(false));  // by its form
+    EXPECT_TRUE(kept.known_facts().symmetric.value_or(false));  // known from its form
     EXPECT_CLOSE(sums_of_rows(entries_of(kept).transpose()), sums_of_rows(A), 1e-12);
     EXPECT_LE(kept.storage().numbers, B.storage().numbers + 2 * n + 40);
   }
 }
 
-/// S + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T/n^2 with S = (B + B^T)/2: among the symmetric matrices
-/// with A's row sums the one next to B.
+/// S + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T/n^2 with S = (B + B^T)/2: the symmetric matrix with A's
+/// row sums that is nearest to B.
 Matrix nearest_symmetric_with_row_sums(const Matrix& A, const Matrix& B) {
   const auto n = static_cast<double>(A.rows());
   const Matrix S = (B + B.transpose()) / 2;
@@ -143,10 +143,10 @@ TEST(Keep, RowSumsInFloatAreThoseOfFloats) {
 }
 
 /// Bound on the difference between two evaluations of (Z + Z^T) / 2 for a Chord product Z that add
-/// the same terms in different orders. Each is off by at most u (links + 2) |W_1| ... |W_M|, entry
-/// by entry, where u = eps / 2 is the unit roundoff and links the number of additions and
-/// multiplications along the chain (Higham, Accuracy and Stability of Numerical Algorithms,
-/// Section 3.5); to first order their difference is at most twice that.
+/// the same terms in different orders. The error of each is at most u (links + 2) |W_1| ... |W_M|,
+/// entry by entry, where u = eps / 2 is the unit roundoff and links the number of additions and
+/// multiplications along the chain (Higham, Accuracy and Stability of Numerical Algorithms, Section
+/// 3.5); to first order the difference is at most twice that.
 double symmetric_part_bound(const Approximation& B) {
   ChordFactors absolute = std::get<ChordFactors>(*B.factors().front().value);
   for (double& v : absolute.values) v = std::abs(v);
@@ -172,7 +172,7 @@ TEST(Keep, SymmetricIsTheSymmetricPart) {
 }
 
 TEST(Keep, PsdTakesNegativeEigenvaluesAway) {
-  // Beside a positive semidefinite A a product of low rank with eigenvalues of both signs.
+  // A is positive semidefinite; the product of low rank has eigenvalues of both signs.
   const Index n = 24;
   const Matrix A = positive_matrix(n);
   const DenseOperator op(A);

@@ -23,7 +23,8 @@ TEST(MayLackCopies, AsManyCopiesAsStartingColumnsAreSuspect) {
 
 TEST(MayLackCopies, CopiesOfTheLeastValueDoNotMatter) {
   EXPECT_FALSE(may_lack_copies(values({3, 2, 2, 2}), {}, 4, 2, 1e-6));
-  EXPECT_FALSE(may_lack_copies(values({3, 2, 2, 1}), {}, 3, 2, 1e-6));  // the last is not wanted
+  EXPECT_FALSE(may_lack_copies(values({3, 2, 2, 1}), {}, 3, 2, 1e-6));  // the last value is not
+                                                                        // requested
 }
 
 TEST(MayLackCopies, EigenvaluesOfOppositeSignsAreNoCopies) {
@@ -42,7 +43,7 @@ TEST(MayLackCopies, WithinTheSpread) {
   EXPECT_FALSE(may_lack_copies(values({0, 0, 0}), {}, 3, 2, 1e-3));
 }
 
-// A space that was loaded takes the next random columns, not those that were taken before.
+// A loaded space draws the next random columns, not those drawn before.
 TEST(KrylovSpace, GoesOnWhereItWasSaved) {
   const Matrix B = test::random_matrix(60, 60);
   const DenseOperator A(B + B.transpose());

@@ -31,7 +31,7 @@ struct Minimum {
   Index evaluations = 0;
 };
 
-/// A function to minimize: its name, where to start, how low is low enough.
+/// A function to minimize: its name, its start, and a value that counts as the minimum.
 struct Task {
   std::string name;
   Vector start;
@@ -108,7 +108,7 @@ Task valley(Index size) {
           }};
 }
 
-/// 1/2 sum a_i x_i^2 with a_i from 1 to `condition`, geometrically.
+/// 1/2 sum a_i x_i^2 with a_i in geometric progression from 1 to `condition`.
 Task quadratic(Index size, double condition) {
   Vector a(size);
   for (Index i = 0; i < size; ++i)
@@ -120,7 +120,7 @@ Task quadratic(Index size, double condition) {
           }};
 }
 
-/// The distance of a chain's product from that of another chain.
+/// The distance between the product of a chain and that of another chain.
 Task chain(Index order) {
   const ChordPattern pattern = chord_reference_pattern(order);
   const Matrix X = test::chord_matrix(test::random_chain(pattern, 3));
@@ -138,7 +138,7 @@ Task chain(Index order) {
           }};
 }
 
-/// Evaluations, as a share of Ceres's.
+/// Number of evaluations relative to Ceres.
 double against_ceres(const Task& task) {
   const Minimum own = by_lbfgs(task, 3000);
   const Minimum ceres = by_ceres(task, 3000);
@@ -167,7 +167,8 @@ TEST(Lbfgs, ReachesTheMinimaThatCeresReachesWithNoMoreEvaluations) {
 }
 
 TEST(Lbfgs, WithAllPairsKeptAQuadraticTakesNoMoreStepsThanItHasNumbers) {
-  // With exact line searches BFGS is conjugate gradients [NW06, Thm. 6.4]; these are nearly so.
+  // Given exact line searches BFGS equals conjugate gradients [NW06, Thm. 6.4]; these are nearly
+  // exact.
   const Minimum found = by_lbfgs(quadratic(6, 10), 20, 6);
   EXPECT_LE(found.f, 1e-10);
   EXPECT_LE(found.steps, 14);
@@ -196,7 +197,7 @@ TEST(Lbfgs, EveryStepMeetsTheWolfeConditions) {
   }
 }
 
-/// [NW06, Eq. 6.17] for the last pairs, as a matrix.
+/// [NW06, Eq. 6.17] for the latest pairs, as a matrix.
 Matrix inverse_hessian(const std::vector<Vector>& s, const std::vector<Vector>& y) {
   const Index n = s.front().size();
   Matrix H = Matrix::Identity(n, n) * (s.back().dot(y.back()) / y.back().squaredNorm());

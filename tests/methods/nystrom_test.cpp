@@ -27,12 +27,12 @@ constexpr LandmarkSampling kLandmarkSamplings[] = {LandmarkSampling::kPivotedCho
                                                    LandmarkSampling::kLeverage,
                                                    LandmarkSampling::kKMeans};
 
-/// Points in clusters of very different sizes: what uniform sampling misses.
+/// Points in clusters of very different sizes, some of which uniform sampling misses.
 Matrix clustered_points(Index n, Index clusters) {
   Matrix points = 0.3 * test::random_matrix(n, 3, 11);
   const Matrix centers = 6.0 * test::random_matrix(clusters, 3, 12);
   for (Index i = 0; i < n; ++i) {
-    // Cluster 0 holds most points.
+    // Cluster 0 contains most points.
     const Index cluster = i < n - 4 * (clusters - 1) ? 0 : 1 + (i % (clusters - 1));
     points.row(i) += centers.row(cluster);
   }
@@ -106,12 +106,14 @@ TEST(Nystrom, PivotedCholeskyFindsSmallClusters) {
     pivoted += residual(LandmarkSampling::kPivotedCholesky);
     uniform += residual(LandmarkSampling::kUniform);
   }
-  // Uniform sampling against itself would be near 1; half is far from that for five seeds.
+  // For uniform sampling against itself the ratio would be near 1; 0.5 is far from that for five
+  // seeds.
   EXPECT_LT(pivoted, 0.5 * uniform);
 }
 
-// Chen, Epperly, Tropp, Webber (2022): k >= r/eps + r ln(1/(eps eta)) landmarks suffice for
-// an expected trace error of (1 + eps) times that of the best rank r, eta its share of the trace.
+// Chen, Epperly, Tropp, Webber (2022): k >= r/eps + r ln(1/(eps eta)) landmarks suffice for an
+// expected trace error of (1 + eps) times that of the best rank r, where eta is its fraction of the
+// trace.
 TEST(Nystrom, PivotedCholeskyKeepsItsTraceBound) {
   const Vector lambda = test::geometric_spectrum(200, 1.5);
   const Matrix A = test::with_eigenvalues(lambda);
@@ -152,7 +154,7 @@ TEST(Nystrom, GoesOnFromAnyCheckpointToTheSameBits) {
     EXPECT_EQ(found.summary.chosen_columns, whole.summary.chosen_columns);
     EXPECT_EQ(found.summary.iterations, whole.summary.iterations);
     EXPECT_SAME_BITS(test::dense_of(found), test::dense_of(whole));
-    // What comes with it is the approximation from the first of the landmarks.
+    // The approximation of a checkpoint uses the first of the landmarks.
     const auto count = static_cast<std::ptrdiff_t>(point.best.summary.rank);
     const std::vector<Index> first(whole.summary.chosen_columns.begin(),
                                    whole.summary.chosen_columns.begin() + count);
@@ -175,7 +177,7 @@ TEST(Nystrom, IsSavedWhereItIsStopped) {
                    test::dense_of(nystrom(A, options)));
 }
 
-// What is found not to be positive semidefinite is no point to go on from.
+// A state that shows the matrix to be indefinite is not written as a checkpoint.
 TEST(Nystrom, WritesNoCheckpointOfAnIndefiniteMatrix) {
   Matrix A = test::random_matrix(400, 400);
   A = (A + A.transpose()).eval() / 14;
@@ -222,7 +224,7 @@ TEST(Nystrom, RecoversAPsdMatrixOfLowRank) {
   const Matrix A = test::with_eigenvalues(lambda);
   const auto found = nystrom(DenseOperator(A), {.rank = 20, .form = NystromForm::kPsd});
   EXPECT_LE(test::frobenius_error(A, found), 1e-9 * A.norm());
-  EXPECT_LT(found.summary.rank, 20);  // it notices that nothing is left
+  EXPECT_LT(found.summary.rank, 20);  // the method detects that nothing is left
   EXPECT_NE(found.summary.message.find("nothing but rounding"), std::string::npos);
 }
 
@@ -257,7 +259,7 @@ TEST(Nystrom, OwnLandmarks) {
   const auto found = nystrom(K, {.landmarks = {3, 100, 239}});
   EXPECT_EQ(found.summary.rank, 3);
   const Matrix A = test::dense_of(K);
-  // The approximation is exact on the landmarks' columns.
+  // The approximation is exact in the columns of the landmarks.
   for (const Index j : {3, 100, 239}) {
     EXPECT_TRUE(test::within(test::dense_of(found).col(j), A.col(j), 1e-12));
   }
@@ -296,8 +298,8 @@ TEST(Nystrom, GeneralizedRecoversLowRankAndIsNearTheBest) {
   const auto exact = nystrom(DenseOperator(low), {.rank = 12, .form = NystromForm::kGeneralized});
   EXPECT_LE(test::frobenius_error(low, exact), 1e-11 * low.norm());
 
-  // Nakatsukasa (2020), in expectation: sqrt(1 + k/(l-k-1)) sqrt(1 + r/(k-r-1)) times the
-  // best error of rank r < k; here k = 20, l = 30, r = 12.
+  // Nakatsukasa (2020), in expectation: sqrt(1 + k/(l-k-1)) sqrt(1 + r/(k-r-1)) times the best
+  // error of rank r < k; here k = 20, l = 30, r = 12.
   const Vector sigma = test::geometric_spectrum(120, 1.2);
   const Matrix A = test::with_singular_values(120, 120, sigma);
   const double bound =

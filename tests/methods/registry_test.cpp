@@ -40,7 +40,7 @@ TEST_P(RegisteredMethod, OptionsHaveNamesHelpAndReadBack) {
   }
   EXPECT_TRUE(seen.contains("budget"));
   EXPECT_FALSE(GetParam().has_option("nonsense"));
-  // Every default, given as text, means the default.
+  // Every default, given as text, has the effect of the default.
   const DenseOperator A(test::with_eigenvalues(test::harmonic_spectrum(16)));
   EXPECT_NO_THROW(GetParam().run(A, all, {}));
 }

@@ -48,7 +48,7 @@ TestMatrices test_matrices(Index m, Index n, const SketchOptions& o) {
           made(RandomStream::kStreamColumns, n, k, o.core_size)};
 }
 
-/// A in blocks of that many rows, from the top.
+/// Sketches A in blocks of the given number of rows, from the top.
 StreamingSketch sketch_of(const Matrix& A, const SketchOptions& options, Index block = 1000) {
   StreamingSketch sketch(A.rows(), A.cols(), options);
   for (Index first = 0; first < A.rows(); first += block)
@@ -87,7 +87,7 @@ TEST(StreamingSketch, KeepsWhatTheFormulasSay) {
   EXPECT_EQ(sketch.stored_numbers(), 5 * (37 + 23) + 11 * 11 + 3 * 23);
 }
 
-// The reconstruction written with pseudo-inverses and a full SVD.
+// The reconstruction, written with pseudo-inverses and a full SVD.
 TEST(StreamingSketch, FinishesAsTheFormulasSay) {
   const Matrix A = test::with_singular_values(40, 25, polynomial_spectrum(25, 1));
   const SketchOptions options{.rank = 3, .range_size = 7, .core_size = 15, .seed = 4};
@@ -160,7 +160,7 @@ TEST(StreamingSketch, IsWithinTheBoundsOfThePaper) {
   }
 }
 
-// error^2 is unbiased, and the interval holds what it says, over draws of the seed.
+// Over draws of the seed, error^2 is unbiased and the interval has its stated coverage.
 TEST(StreamingSketch, ErrorEstimateIsUnbiasedAndItsIntervalHolds) {
   const Matrix A = test::with_singular_values(30, 20, polynomial_spectrum(20, 0.5));
   double ratios = 0;
@@ -185,7 +185,7 @@ TEST(StreamingSketch, ErrorEstimateIsUnbiasedAndItsIntervalHolds) {
   EXPECT_GE(inside, 0.95 * kDraws);
 }
 
-// The case for which the interval is just wide enough: one singular value is all of the error.
+// The case for which the interval is just wide enough: the error has a single singular value.
 TEST(StreamingSketch, IntervalHoldsForErrorsOfRankOne) {
   Vector sigma(2);
   sigma << 1, 0.5;
@@ -223,7 +223,7 @@ TEST(StreamingSketch, BlocksMayComeInAnyOrderAndSize) {
   const Matrix A = test::random_matrix(500, 60);
   const SketchOptions options{.rank = 5};
   const StreamingSketch whole = sketch_of(A, options);
-  StreamingSketch other(0, 60, options);  // the number of rows need not be known
+  StreamingSketch other(0, 60, options);  // the number of rows need not be known in advance
   for (const auto& [first, count] : {std::pair<Index, Index>{300, 200}, {0, 1}, {2, 298}, {1, 1}}) {
     other.update(first, A.middleRows(first, count));
   }
@@ -289,7 +289,7 @@ TEST(StreamingSketch, TakesLinearUpdates) {
   StreamingSketch rows = direct;
   EXPECT_REFUSED(InvalidArgument, rows.linear_update(1, 1, 0, A), "linear_update after update");
   EXPECT_REFUSED(InvalidArgument, sketch.linear_update(NAN, 1, 0, A), "finite");
-  // What never came is zero.
+  // Rows that were never given are zero.
   StreamingSketch part(20, 12, {.rank = 2});
   part.linear_update(1, 1, 18, A.bottomRows(2));
   EXPECT_CLOSE(test::dense_of(part.finish().approximation).bottomRows(2), A.bottomRows(2), 1e-12);
@@ -349,7 +349,7 @@ TEST(StreamingSketch, SizesFollowTheRankAndTheBudgets) {
                  "rank 3 needs a sketch of 1321 numbers at least");  // 5 140 + 11^2 + 500
 }
 
-// With a rank and a sketch budget, no other pair that fits has a smaller bound.
+// For a given rank and sketch budget no other pair that fits has a smaller bound.
 TEST(StreamingSketch, SketchBudgetMakesTheBoundSmallest) {
   const Index r = 7;
   const auto numbers = [](Index k, Index s) { return k * 350 + s * s + 10 * 150; };

@@ -19,12 +19,12 @@
 #include "support/recorder.hpp"
 #include "support/sanitizers.hpp"
 
-// How a truncated SVD by krylov or randomized is stopped, saved and resumed.
+// Stops, checkpoints and resumption of a truncated SVD by krylov or randomized.
 
 namespace matapprox {
 namespace {
 
-/// A matrix that asks to stop after so many products.
+/// A matrix that requests a stop after the given number of products.
 class StopsAfter final : public LinearOperator {
  public:
   StopsAfter(const Matrix& A, Index products) : A_(A), left_(products) {}
@@ -84,7 +84,7 @@ void expect_same(const Approximation& found, const Approximation& expected) {
   EXPECT_EQ(found.summary.termination, expected.summary.termination);
 }
 
-/// The largest number of that name in the states, from which it went on.
+/// Checks resumption from every checkpoint; returns the largest value of `counter` in the states.
 Index expect_resumable(const Matrix& values,
                        const TruncatedSvdOptions& options,
                        const std::string& counter) {
@@ -106,8 +106,8 @@ Matrix slow_spectrum(bool symmetric) {
   return symmetric ? Matrix(A + A.transpose()) : A;
 }
 
-/// Values that 18 triplets have each, so that searches in the rest follow, from more columns each
-/// time, and wider blocks.
+/// Each singular value has multiplicity 18, so that further searches of the complement follow, with
+/// more columns each time, and with wider blocks.
 Matrix with_copies(bool symmetric) {
   Vector sigma(360);
   for (Index i = 0; i < 360; ++i) sigma(i) = std::pow(0.9, static_cast<double>(i / 18));
@@ -148,13 +148,13 @@ TEST_P(SvdCheckpointsOf, GoOnTowardsATolerance) {
   EXPECT_EQ(expect_resumable(slow_spectrum(false), options, "count"), 128);
 }
 
-// The product in which it is asked to stop may be any, also the second of a step.
+// The stop may be requested in any product, including the second of a step.
 TEST_P(SvdCheckpointsOf, GoOnFromWhereItWasStopped) {
   for (const bool symmetric : {false, true}) {
     const Matrix values = slow_spectrum(symmetric);
     const TruncatedSvdOptions options{.rank = 6, .algorithm = GetParam()};
     const Approximation whole = truncated_svd(StopsAfter(values, 1000000), options);
-    // A space of krylov is full after 22 steps.
+    // A krylov space is full after 22 steps.
     for (const Index products : {2, 3, 4, 5, 6, 21, 22, 23, 42, 43, 44, 45, 46, 47}) {
       SCOPED_TRACE(products);
       const StopsAfter A(values, products);
@@ -166,8 +166,8 @@ TEST_P(SvdCheckpointsOf, GoOnFromWhereItWasStopped) {
       };
       try {
         const Approximation cut = truncated_svd(A, options, control);
-        if (cut.summary.termination != Termination::kInterrupted) continue;  // it had ended
-      } catch (const Interrupted&) {  // before there were six triplets
+        if (cut.summary.termination != Termination::kInterrupted) continue;  // the run had ended
+      } catch (const Interrupted&) {  // fewer than six triplets were found
       }
       ASSERT_FALSE(state.empty());
       expect_same(resumed(StopsAfter(values, 1000000), options, state), whole);
@@ -175,7 +175,7 @@ TEST_P(SvdCheckpointsOf, GoOnFromWhereItWasStopped) {
   }
 }
 
-// What comes with a point is as good as its space, and the error falls.
+// The approximation of a checkpoint is as good as its space, and its error decreases.
 TEST_P(SvdCheckpointsOf, ComeWithTheTripletsSoFar) {
   const Matrix values = slow_spectrum(false);
   const auto points =

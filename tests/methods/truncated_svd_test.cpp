@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(All,
                          ::testing::ValuesIn(kAlgorithms),
                          [](const auto& chosen) { return std::string(enum_name(chosen.param)); });
 
-// Eckart and Young: error^2 is the sum of the squares of the values left out.
+// Eckart and Young: error^2 is the sum of the squares of the omitted singular values.
 TEST_P(SvdAlgorithms, ReachesTheBestErrorOfItsRank) {
   const Vector sigma = test::harmonic_spectrum(150);
   for (const auto& [m, n] : {std::pair<Index, Index>{150, 150}, {150, 210}, {260, 150}}) {
@@ -89,7 +89,8 @@ TEST_P(SvdAlgorithms, RecoversAMatrixOfLowRankToRounding) {
   }
 }
 
-// What A^T A would lose: sigma = 1e-9 sigma_1 and below to the absolute accuracy of rounding.
+// Singular values that A^T A would lose, sigma = 1e-9 sigma_1 and below, have the absolute accuracy
+// of rounding.
 TEST_P(SvdAlgorithms, KeepsSmallSingularValues) {
   const Vector sigma = test::geometric_spectrum(40);
   const Matrix A = test::with_singular_values(40, 40, sigma);
@@ -109,8 +110,8 @@ TEST_P(SvdAlgorithms, EntriesNearTheEndsOfTheRange) {
   }
 }
 
-/// Matrices of low rank, with copies and graded ones, whose Krylov spaces end early or have
-/// dependent columns.
+/// Matrices of low rank, with multiple singular values or graded, whose Krylov spaces end early or
+/// have dependent columns.
 std::vector<std::pair<std::string, Matrix>> hard_for_krylov_spaces() {
   std::vector<std::pair<std::string, Matrix>> list;
   list.emplace_back("ones", Matrix::Ones(120, 120));
@@ -176,7 +177,7 @@ TEST_P(SvdAlgorithms, SmallAndDegenerateMatrices) {
   EXPECT_TRUE(test::within(test::dense_of(row), Matrix::Ones(1, 9), 1e-14));
 }
 
-// Orders, ranks and values at which a Lanczos space ends early.
+// Orders, ranks and values for which a Lanczos space ends early.
 TEST_P(SvdAlgorithms, SmallMatricesAndFewDifferentValues) {
   std::vector<Matrix> matrices;
   for (Index i = 0; i < 40; ++i) {
@@ -225,7 +226,7 @@ TEST_P(SvdAlgorithms, StopsWhenTold) {
                  "truncated_svd");
 }
 
-// Asked to stop when a space has just been restarted, before another product tells the residuals.
+// The stop is requested just after a restart, before another product gives the residuals.
 TEST(TruncatedSvd, KrylovThatIsStoppedAtARestartHasNotConverged) {
   const Matrix B = test::random_matrix(300, 300);
   for (const Matrix& values : {B, Matrix(B + B.transpose())}) {
@@ -253,9 +254,9 @@ TEST_P(SvdAlgorithms, ToleranceGivesTheLeastRank) {
   EXPECT_EQ(spectral.summary.rank, expected);
 }
 
-// Halko, Martinsson and Tropp (2011), their bound for power iterations, without its factors above 1
-// and with k + p the dimension of the last block alone: weaker than what block Krylov promises, far
-// above what it does.
+// The bound of Halko, Martinsson and Tropp (2011) for power iterations, without its factors above 1
+// and with k + p the dimension of the last block alone: weaker than the guarantee of block Krylov,
+// far above its actual error.
 TEST(TruncatedSvd, RandomizedIsWithinItsBoundAtFixedSeeds) {
   const Vector sigma = test::harmonic_spectrum(200);
   const Matrix A = test::with_singular_values(200, 200, sigma);
@@ -296,7 +297,8 @@ TEST(TruncatedSvd, KrylovFindsRepeatedSingularValues) {
   EXPECT_EQ(found.summary.termination, Termination::kConverged);
 }
 
-/// Copies of one block along the diagonal, and its singular values, each as often, descending.
+/// Copies of one block along the diagonal, and its singular values with that multiplicity,
+/// descending.
 struct Copies {
   SparseMatrix A;
   Vector sigma;
@@ -331,8 +333,8 @@ Matrix path_adjacency(Index n) {
   return B;
 }
 
-/// A disconnected graph or a block-diagonal matrix has every value as often as it has equal parts;
-/// a Krylov space finds no more copies than it has starting columns.
+/// In a disconnected graph or a block-diagonal matrix every value has a multiplicity of at least
+/// the number of equal parts; a Krylov space finds no more copies than it has starting columns.
 void expect_all_copies(const Matrix& B, Index count, Index rank) {
   const Copies known = copies_of(B, count);
   const double least = known.sigma.tail(known.sigma.size() - rank).norm();
@@ -358,7 +360,7 @@ TEST(TruncatedSvd, FindsAllCopiesOfABlock) {
 }
 
 TEST(TruncatedSvd, RandomizedWidensItsBlockForCopies) {
-  // A block of (2 * 25 + 44) / 12 columns finds as many copies of each value, and there are 25.
+  // A block of (2 * 25 + 44) / 12 columns finds that many copies of each value, but there are 25.
   const Matrix B =
       test::random_matrix(40, 40) * Vector::LinSpaced(40, 0, 39)
                                         .unaryExpr([](double i) { return std::pow(0.6, i); })
@@ -378,7 +380,7 @@ TEST(TruncatedSvd, SpectralToleranceCountsCopies) {
   EXPECT_EQ(found.summary.rank, 104);
 }
 
-// The certificate is honest: no copy is missing where the summary says nothing.
+// The certificate is reliable: without a message no copy is missing.
 TEST(TruncatedSvd, RandomizedSaysWhenAFewPassesAreTooFew) {
   const DenseOperator A(test::random_matrix(400, 400));
   const auto hasty =
@@ -402,7 +404,7 @@ TEST(TruncatedSvd, AutoTakesKrylovForALargeSparseMatrix) {
   EXPECT_NEAR(S(3), 2 * part(39), 1e-12);
 }
 
-// LAPACK is not stopped: 22 n^3 operations at 10^10 a second are more than the time that is given.
+// LAPACK cannot be interrupted: 22 n^3 operations at 10^10 per second exceed the time limit.
 TEST(TruncatedSvd, BeginsNoDecompositionThatTakesLongerThanThereIsTimeFor) {
   const DenseOperator A(test::random_matrix(1020, 1000));
   RunControl control;

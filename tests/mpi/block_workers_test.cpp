@@ -26,7 +26,7 @@ std::shared_ptr<const KernelOperator> kernel(Index points,
   return std::make_shared<const KernelOperator>(std::move(all), options);
 }
 
-// The second is nearly all ones: fewer blocks than processes.
+// The second matrix is nearly all ones: fewer blocks than processes.
 TEST(BlockWorkers, AHierarchicalFitHasTheBitsOfOneProcess) {
   const StorageBudget budget{StorageBudget::Unit::kBytes, 200000};
   for (const auto& [A, options] :
@@ -55,7 +55,8 @@ TEST(BlockWorkers, BestChoosesWhatOneProcessChooses) {
               1e-9 * serial.measurement.error_frobenius);
 }
 
-// One message, of the process that failed; then they work again.
+// A failure of one process gives one message that names it; afterwards the workers continue to
+// work.
 TEST(BlockWorkers, AFailureOfOneProcessIsOneMessage) {
   const auto A = kernel(300, 2, {.bandwidth = 0.1});
   const blocks::KernelBlocks source(*A, {}, 32, 1);
@@ -96,7 +97,7 @@ TEST(BlockWorkers, AFitIsStoppedAmongItsBlocks) {
   const auto A = kernel(6000, 2, {.function = KernelFunction::kMatern32, .bandwidth = 0.1});
   const SpreadOperator spread(test::leader(), A);
   RunControl control;
-  control.max_seconds = 0.05;  // after its begin, before its end: it takes many times as long
+  control.max_seconds = 0.05;  // during the fit, which takes many times as long
   EXPECT_REFUSED(
       Interrupted, hierarchical(spread, {.frobenius_tolerance = 1e-4}, control), "hierarchical");
   const Matrix x = Matrix::Ones(6000, 1);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Index kOrder = 4096;
 
-/// The chain of the reference pattern, and what of it this process has.
+/// The chain of the reference pattern, and this process's part of its values.
 struct Chain {
   explicit Chain(const Process& process)
       : pattern(chord_reference_pattern(kOrder)),
@@ -38,7 +38,8 @@ struct Chain {
   std::vector<double> own;
 };
 
-/// Multiplies, compares with the product of one process, and says what this process has sent.
+/// Multiplies and compares with the product of one process; returns the messages that this process
+/// sent.
 SentMessages multiply(const Process& process, bool transposed, Index columns) {
   const Chain chain(process);
   const ChordRows matrix(
@@ -59,7 +60,7 @@ SentMessages multiply(const Process& process, bool transposed, Index columns) {
   return {after.messages - before.messages, after.bytes - before.bytes};
 }
 
-// P is a power of two in these tests: P = 2^q.
+// The number of processes is a power of two in these tests: P = 2^q.
 TEST(Together, AFactorOfTheReferencePatternSendsBlocksOfRows) {
   const Process process(MPI_COMM_WORLD);
   const Index factors = chord_reference_pattern(kOrder).factors();
@@ -70,8 +71,8 @@ TEST(Together, AFactorOfTheReferencePatternSendsBlocksOfRows) {
     EXPECT_EQ(forward.messages, factors * q);
     EXPECT_EQ(forward.bytes, factors * q * rows * columns * 8);
   }
-  // And for each row the values of q + 1 links, but for one value of all rows: 0 + 1 + 2 + 4 + ...
-  // of the short links, all of the q long ones.
+  // The transposed product also sends, for each row, the values of q + 1 links, except one value
+  // over all rows: 0 + 1 + 2 + 4 + ... of the short links, all of the q long ones.
   const SentMessages transposed = multiply(process, true, 8);
   const Index values = q == 0 ? 0 : (q + 1) * rows - 1;
   EXPECT_EQ(transposed.bytes, factors * (q * rows * 8 + values) * 8);

@@ -26,7 +26,8 @@ namespace {
 
 using matapprox::test::random_matrix;
 
-/// Factors with 3, 1 and up to 4 links, some that lead back, one of them past half of the rows.
+/// Factors with 3, 1 and up to 4 links, some of which lead backward, one of them past half of the
+/// rows.
 ChordPattern unequal(Index n) {
   ChordPattern pattern{n, {{0, n - 1, n / 3 + 1}, {n / 2}, {n / 2 + 1, 0, n - 2, 1}}};
   for (std::vector<Index>& offsets : pattern.offsets) {
@@ -59,7 +60,8 @@ void expect_the_same_products(const Product& A, std::initializer_list<Index> col
   }
 }
 
-// Fewer rows than processes; rows that divide among them and that do not; vectors and panels.
+// Fewer rows than processes; row counts that the number of processes divides or does not; vectors
+// and panels.
 TEST(ChordSpread, ProductsHaveTheBitsOfOneProcess) {
   for (const Index n : {1, 2, 3, 6, 100}) {
     for (const ChordPattern& pattern :
@@ -93,7 +95,8 @@ TEST(ChordSpread, TakesOneChainOnly) {
       product({make_factor("W", chain_of(unequal(6))), make_factor("V", chain_of(unequal(6)))})));
 }
 
-// The values of a chain are rows of one factor after the other: each process has some of each.
+// The values of a chain are the rows of one factor after the other: each process has some rows of
+// each factor.
 TEST(ChordSpread, ValuesComeBackAsTheyWereDealt) {
   for (const Index n : {3, 1001}) {
     const ChordPattern pattern = unequal(n);
@@ -118,7 +121,7 @@ ChordObjectiveMaker over_processes() {
   };
 }
 
-/// f and its gradient from the kernels and over all processes.
+/// Compares f and its gradient from the kernels with those over all processes.
 void expect_the_same_objective(const LinearOperator& A,
                                const ChordPattern& pattern,
                                const std::vector<Index>& J,
@@ -159,14 +162,14 @@ void expect_the_same_objective(const LinearOperator& A,
     EXPECT_EQ(objective->evaluate(J, point.data(), slopes.data()), f);
     EXPECT_SAME_BITS(to_host(slopes.columns()), gradient);
   }
-  // Nothing of an evaluation is left for the next one.
+  // An evaluation leaves no state for the next one.
   const std::vector<Index> one{J.back()};
   EXPECT_NE(objective->evaluate(one, point.data(), nullptr), f);
   EXPECT_EQ(objective->evaluate(J, point.data(), nullptr), f);
 }
 
-// Rows that are fewer than processes, less than a chunk of the sums, and some of several chunks;
-// one panel, several, and more than gradients are summed apart.
+// Fewer rows than processes, less than a chunk of the sums, and several chunks; one panel, several,
+// and more than the number of gradients that are summed separately.
 TEST(ChordFit, TheObjectiveHasTheBitsOfOneProcess) {
   for (const Index n : {3, 6, 70, 2500}) {
     const SparseOperator sparse(matapprox::test::random_sparse(n, n, std::min<Index>(n, 4)));
@@ -187,7 +190,7 @@ std::vector<double> chain_values_of(const Approximation& result) {
   return std::get<ChordFactors>(*host_factors(result.factors()).front().value).values;
 }
 
-// With several processes the fit is on all of them because the matrix is.
+// On several processes the fit runs on all of them because the matrix is distributed.
 TEST(ChordFit, ASampledFitEndsInTheBitsOfOneProcess) {
   const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(8));
   const SpreadOperator spread(test::leader(), A);
@@ -204,7 +207,7 @@ TEST(ChordFit, ASampledFitEndsInTheBitsOfOneProcess) {
     EXPECT_EQ(on_all.summary.history[i].relative_error, here.summary.history[i].relative_error);
 }
 
-// Columns of a kernel matrix and of a chain are the leader's.
+// The leader computes the columns of a kernel matrix and of a chain.
 TEST(ChordFit, ASampledFitToAKernelAndToAChainToo) {
   const ChordOptions options{.adam_steps = 30, .columns_per_step = 8};
   const auto kernel = std::make_shared<const KernelOperator>(random_matrix(50, 2));
@@ -231,7 +234,7 @@ TEST(ChordFit, ADenseAndASymmetrizedSampledFitToo) {
   }
 }
 
-// Scalar products over the rows are summed in another order than on one process.
+// Scalar products over the rows are summed in a different order than on one process.
 TEST(ChordFit, LbfgsEndsWhereThatOfOneProcessEnds) {
   const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(6));
   const ChordOptions options{.optimizer = ChordOptimizer::kBfgs,
@@ -249,7 +252,7 @@ TEST(ChordFit, LbfgsEndsWhereThatOfOneProcessEnds) {
   EXPECT_CLOSE(as_matrix(on_all), as_matrix(here), 1e-8);
 }
 
-// A checkpoint is of no number of processes.
+// A checkpoint does not depend on the number of processes.
 TEST(ChordFit, GoesOnFromACheckpointOnOneProcessAndOnAll) {
   const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(7));
   const SpreadOperator spread(test::leader(), A);
@@ -267,7 +270,8 @@ TEST(ChordFit, GoesOnFromACheckpointOnOneProcessAndOnAll) {
   EXPECT_EQ(chain_values_of(chord(spread, options, resume)), chain_values_of(whole));
 }
 
-// Vectors of a state stay on their processes, into the file and out of it again.
+// The vectors of a state stay on their processes while they are written to the file and read from
+// it.
 TEST(ChordFit, ACheckpointIsSavedAndReadAPieceAtATime) {
   const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(90));
   const SpreadOperator spread(test::leader(), A);
@@ -279,7 +283,7 @@ TEST(ChordFit, ACheckpointIsSavedAndReadAPieceAtATime) {
   control.checkpoint_seconds = 0;
   control.checkpoint = [&](const Approximation& best, const ResumeState& state) {
     if (++saved > 3) return;
-    // A fit on one process has its vectors there.
+    // A fit on one process keeps its vectors on that process.
     for (const char* name : {"point", "mean", "square", "best"}) {
       EXPECT_EQ(test::lies_over_processes(state, name), test::processes() > 1) << name;
     }
@@ -298,7 +302,7 @@ TEST(ChordFit, ACheckpointIsSavedAndReadAPieceAtATime) {
   EXPECT_EQ(chain_values_of(chord(*A, options, resume)), chain_values_of(whole));
 }
 
-/// An objective over all processes of which one has no memory at that evaluation.
+/// An objective over all processes, one of which runs out of memory at the given evaluation.
 class OutOfMemory final : public DeviceChordObjective {
  public:
   OutOfMemory(std::unique_ptr<DeviceChordObjective> objective, Index evaluations)
@@ -329,7 +333,7 @@ TEST(ChordFit, TheRestOfAFitForWhichAProcessHasNoMemoryIsOnTheFirst) {
   EXPECT_EQ(chain_values_of(found), chain_values_of(chord(A, options)));
 }
 
-// Of few rows an exact fit is sooner done on one process, in floats.
+// An exact fit with few rows is faster on one process, in floats.
 TEST(ChordFit, ASmallExactFitStaysOnTheFirstProcess) {
   const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(9));
   const ChordOptions options{.starts = 1, .adam_steps = 5, .max_iterations = 3};

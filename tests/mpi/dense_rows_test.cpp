@@ -27,7 +27,7 @@ void expect_products_of(const std::shared_ptr<const Operator>& A, Index columns)
   const Matrix transposed = spread.apply_transpose(Y);
   EXPECT_CLOSE(product, A->apply(X), 1e-14);
   EXPECT_CLOSE(transposed, A->apply_transpose(Y), 1e-14);
-  // The same sums in the same order, each time.
+  // The sums have the same order each time.
   EXPECT_SAME_BITS(spread.apply(X), product);
   EXPECT_SAME_BITS(spread.apply_transpose(Y), transposed);
   if (test::processes() == 1) {
@@ -59,7 +59,7 @@ TEST(DenseRows, ProductsAreThoseOfOneProcess) {
   }
 }
 
-// Panels of rows of X begin within the rows of a process and end in those of another.
+// Panels of rows of X begin within the rows of one process and end in those of another.
 TEST(DenseRows, BlocksComeByInPanels) {
   const Index columns = 300;
   const auto A = dense(matapprox::test::random_matrix(700, 1300));
@@ -93,7 +93,7 @@ TEST(DenseRows, MethodsFindTheSame) {
   EXPECT_CLOSE(nystrom(square, options).apply(X), nystrom(*B, options).apply(X), 1e-11);
 }
 
-// More numbers than a message has; each process gets its own sums.
+// More numbers than fit in a message; each process gets sums of its own.
 TEST(Together, SumsGoToAnyProcess) {
   const Process process(MPI_COMM_WORLD);
   const Index count = (Index{1} << 18) + 5;
@@ -119,7 +119,7 @@ TEST(DenseRows, ProductsAreStoppedAmongTheirPanels) {
   MultiVector result_of_transpose(spread.memory_space(), 3000, 200);
   const auto stopped = [&](const auto& product) {
     RunControl control;
-    control.max_seconds = 1e-3;  // after its begin, before its end: it takes many times as long
+    control.max_seconds = 1e-3;  // during the product, which takes many times as long
     const StopScope scope(control, "test");
     EXPECT_REFUSED(Interrupted, product(), "test");
   };

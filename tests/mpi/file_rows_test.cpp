@@ -27,13 +27,13 @@ int rank_of_all() {
   return rank;
 }
 
-/// The rows that were read together on this process, by each call.
+/// Rows read on this process, by call.
 std::vector<std::vector<Index>>& rows_read() {
   static std::vector<std::vector<Index>> rows;
   return rows;
 }
 
-/// A matrix of ones, 40 x 30, whose rows cannot be read on one process.
+/// A 40 x 30 matrix of ones whose rows cannot be read on one process.
 class UnreadableOn final : public LinearOperator {
  public:
   explicit UnreadableOn(int rank) : rank_(rank) {}
@@ -57,7 +57,8 @@ class UnreadableOn final : public LinearOperator {
 
 namespace test {
 
-// "PATH": its dataset A. "unreadable R": on process R.
+// Opens dataset A of the file "PATH"; "unreadable R" gives a matrix that is unreadable on process
+// R.
 std::shared_ptr<const LinearOperator> open_file(const std::string& name) {
   const std::string unreadable = "unreadable ";
   if (!name.starts_with(unreadable)) return std::make_shared<const Hdf5Operator>(name, "A");
@@ -68,7 +69,7 @@ std::shared_ptr<const LinearOperator> open_file(const std::string& name) {
 
 namespace {
 
-/// A file that is gone at the end, of a matrix with normal entries.
+/// A file with a matrix of normal entries, removed at the end.
 class TestFile {
  public:
   TestFile(Index rows, Index cols)
@@ -95,14 +96,14 @@ class TestFile {
   Matrix values_;
 };
 
-// In memory and in the file, by panels of a few rows; fewer rows than processes.
+// Rows in memory and in the file, by panels of a few rows; fewer rows than processes.
 TEST(FileRows, ProductsAreThoseOfTheWholeMatrix) {
   for (const auto& [rows, cols] : {std::pair<Index, Index>{130, 70}, {70, 130}, {2, 5}}) {
     const TestFile file(rows, cols);
     const Matrix X = matapprox::test::random_matrix(cols, 6);
     const Matrix Y = matapprox::test::random_matrix(rows, 6, 2);
     for (const bool in_file : {false, true}) {
-      for (const Index bytes : {Index{1}, 20 * 8 * cols}) {  // a row, twenty
+      for (const Index bytes : {Index{1}, 20 * 8 * cols}) {  // one row, twenty rows
         const SpreadOperator spread(test::leader(),
                                     file.opened(),
                                     {.name = file.path(), .unit_rows = 3},
@@ -126,7 +127,7 @@ TEST(FileRows, MethodsFindTheSame) {
   EXPECT_CLOSE(values_of(spread), values_of(*file.opened()), 1e-12);
 }
 
-// One failure, which names the process; the others go on.
+// One failure, which names the process; the others continue.
 TEST(FileRows, WhatOneProcessCannotReadIsOneFailure) {
   const int last = test::processes() - 1;
   const SharedMatrix name{.name = "unreadable " + std::to_string(last)};
@@ -145,7 +146,7 @@ TEST(FileRows, WhatOneProcessCannotReadIsOneFailure) {
   EXPECT_EQ(readable.apply(X), Matrix::Constant(40, 2, 30.0));
 }
 
-// What the file stores together is read together, but for units of much more than a panel.
+// Panels are whole storage units of the file, unless units are much larger than a panel.
 TEST(FileRows, PanelsAreWholeUnits) {
   const Index row_bytes = 30 * 8;
   const auto source = test::open_file("unreadable -1");

@@ -33,13 +33,14 @@ Layout all_on_the_last(Index rows) {
 
 bool lies_over_processes(const ResumeState& state, const std::string& name) {
   return std::ranges::any_of(state.blocks, [&](const auto& block) {
-    return block.first == name && block.second.columns.space->keeps_results();
+    return block.first == name && block.second.columns.space->is_distributed();
   });
 }
 
 }  // namespace matapprox::mpi::test
 
-// --together: all processes run tests. Else (--led) the first alone does, and leads the others.
+// --together: all processes run tests. Otherwise (--led) only the first runs tests, and leads the
+// others.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const bool together = argc > 1 && std::string(argv[1]) == "--together";

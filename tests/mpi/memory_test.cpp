@@ -14,7 +14,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// While it lives, this process gets no memory, neither of the system nor what it has given back.
+/// During its lifetime this process gets no memory, neither new from the system nor freed before.
 class NoMemory {
  public:
   NoMemory() {
@@ -26,7 +26,7 @@ class NoMemory {
     const rlimit now{pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)), before_.rlim_max};
     setrlimit(RLIMIT_AS, &now);
     while (taken_.size() < taken_.capacity()) {
-      void* piece = std::malloc(kLeast);  // NOLINT: nothing is to throw here
+      void* piece = std::malloc(kLeast);  // NOLINT: must not throw
       if (piece == nullptr) break;
       taken_.push_back(piece);
     }
@@ -45,7 +45,7 @@ class NoMemory {
   std::vector<void*> taken_;
 };
 
-/// Blocks of as many rows and columns on each process, numbered from 1.
+/// Blocks with `rows` rows on each process and the given numbers of columns, numbered from 1.
 Store store_of_blocks(const Process& process, Index rows, std::initializer_list<Index> columns) {
   Store store;
   store.layouts.emplace(0, even_layout(rows * process.size(), process.size()));
@@ -57,7 +57,7 @@ Store store_of_blocks(const Process& process, Index rows, std::initializer_list<
   return store;
 }
 
-/// The last process has no memory for the operation: it is one failure, of which all know.
+/// The last process has no memory for the operation: all processes report the same failure.
 template <class Operation>
 void expect_agreed_failure(const Process& process, Store& store, const Operation& operation) {
   const int last = process.size() - 1;
@@ -72,7 +72,7 @@ void expect_agreed_failure(const Process& process, Store& store, const Operation
   EXPECT_NE(why.find("out of memory"), std::string::npos) << why;
 }
 
-// Both pack more than a megabyte of what they multiply.
+// Both operations pack more than a megabyte of their operands.
 TEST(Together, AThinProductForWhichAProcessHasNoMemoryIsOneFailure) {
   const Process process(MPI_COMM_WORLD);
   constexpr Index kColumns = 400;
@@ -82,7 +82,7 @@ TEST(Together, AThinProductForWhichAProcessHasNoMemoryIsOneFailure) {
   const Part B{2, 0, kColumns};
   expect_agreed_failure(process, store, AddProduct{1, A, S.data(), 0, B});
   expect_agreed_failure(process, store, TransposeProduct{A, B, S.data()});
-  // Once there is memory again, both are products.
+  // Both operations succeed when memory is available again.
   AddProduct{1, A, S.data(), 0, B}.perform(process, store);
   Matrix sums(kColumns, kColumns);
   TransposeProduct{A, B, sums.data()}.perform(process, store);

@@ -10,7 +10,7 @@
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 
-// All processes run these tests together (--together): a failure may be on any of them.
+// All processes run these tests together (--together): any of them may fail.
 namespace matapprox::mpi {
 namespace {
 
@@ -64,7 +64,8 @@ TEST(Together, ProductsOfPetscsMatricesAreThoseOfOneProcess) {
   }
 }
 
-/// Every process has all numbers: a dense matrix of PETSc's with the rows that A's columns have.
+/// A dense PETSc matrix with the row distribution of A's rows or columns; every process has all
+/// `values`.
 Mat dense_of(Mat A, bool rows_of_A, const Matrix& values) {
   PetscInt own_rows = 0;
   PetscInt own_cols = 0;
@@ -101,7 +102,7 @@ void expect_rows(Mat found, const Matrix& wanted) {
   }
 }
 
-/// B of PETSc's multiplies as `wanted` does, by blocks and by vectors.
+/// Checks that the PETSc matrix B multiplies blocks and vectors as `wanted` does.
 void expect_products(Mat A, Mat B, const Matrix& wanted) {
   for (const bool transposed : {false, true}) {
     const Matrix all = transposed ? Matrix(wanted.transpose()) : wanted;
@@ -124,7 +125,7 @@ void expect_products(Mat A, Mat B, const Matrix& wanted) {
   }
 }
 
-// Factors on all processes, and on the first alone.
+// Factors on all processes, and on the first only.
 TEST(Together, AnApproximationIsAMatrixOfPetscs) {
   const std::vector<std::function<Approximation(const LinearOperator&)>> fits{
       [](const LinearOperator& A) {
@@ -147,7 +148,7 @@ TEST(Together, AnApproximationIsAMatrixOfPetscs) {
   }
 }
 
-// What the copy multiplies by is the original's, and is given back with the last of the two.
+// The copy shares the factors of the original; they are released with the last of the two.
 TEST(Together, AnApproximationMayBeDuplicated) {
   const SparseMatrix values = matapprox::test::random_sparse(80, 80, 4, 2);
   const auto fit = [](const LinearOperator& A) { return jl_projection(A, {.rank = 6}); };

@@ -6,7 +6,7 @@
 
 namespace matapprox::mpi::test {
 
-/// A matrix of PETSc's, as PETSc deals its rows; every process has all of `values`.
+/// A PETSc matrix with PETSc's distribution of rows; every process has all `values`.
 Mat petsc_matrix(const SparseMatrix& values, MatType type);
 
 }  // namespace matapprox::mpi::test

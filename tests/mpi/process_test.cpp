@@ -10,7 +10,7 @@
 namespace matapprox::mpi {
 namespace {
 
-// The program around us may have asked for errors as codes, at which nobody here looks.
+// The calling program may have chosen error codes, which this library does not check.
 TEST(Together, AnErrorOfMpiEndsAllWhateverTheCallerChose) {
   MPI_Comm lenient = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &lenient);
@@ -30,7 +30,7 @@ TEST(Together, AProcessThatThrowsSomethingElseIsOneFailureToo) {
   bool failed = false;
   try {
     process.agree([&] {
-      if (process.rank() == process.size() - 1) throw 1;  // NOLINT: no exception of ours
+      if (process.rank() == process.size() - 1) throw 1;  // NOLINT: not one of our exceptions
     });
   } catch (const AgreedFailure& failure) {
     failed = true;
@@ -39,7 +39,7 @@ TEST(Together, AProcessThatThrowsSomethingElseIsOneFailureToo) {
   EXPECT_TRUE(failed);
 }
 
-// Others are at home by then: what comes too late is refused, not sent.
+// The other processes have left the serve loop by then: late operations are refused, not sent.
 TEST(Together, AThreadOfTheLeaderMayAskWhileTheSessionEnds) {
   const Process process(MPI_COMM_WORLD);
   Session session(process, {});

@@ -1,8 +1,8 @@
-"""The program on several processes, from outside: the same results, and what happens when one fails.
+"""Tests the program on several processes: the same results, and its behavior when one process fails.
 
 usage: program.py MPIEXEC MATAPPROX MATAPPROX_MPI [datasets]
 
-With `datasets`, what takes numpy and h5py alone; exit status 77 without them.
+With `datasets`, runs only the tests that need numpy and h5py; exit status 77 without these packages.
 """
 
 import json
@@ -60,7 +60,8 @@ def all_end(pids, seconds):
 
 
 def long_fit(folder, name, *options):
-    """A fit that takes minutes, on three processes, once it has begun; and those processes."""
+    """Starts a fit that takes minutes on three processes and waits for its first checkpoint. Returns the fit and its
+    processes."""
     output = folder / name
     fit = subprocess.Popen(
         [*START, "3", PROGRAM, "approximate", MATRICES / "mesh2d.mtx", "chord", "--max-iterations", "10000000",
@@ -96,7 +97,7 @@ def same_results(folder):
 
 
 def chord_factors(folder):
-    """A fit by random columns, and products with its result: the bits of one process."""
+    """A fit by random columns, and products with its result, have the bits of one process."""
     block = folder / "x.csv"
     block.write_text("".join(f"{i % 7 - 3},{(i * i) % 11}\n" for i in range(360)))
 
@@ -117,7 +118,8 @@ def chord_factors(folder):
 
 
 def blocks_of_points(folder):
-    """A fit of hierarchical to more points than are held, and best by it: the bytes of one process."""
+    """A hierarchical fit to more points than are stored as a matrix, and `best` with it, write the bytes of one
+    process."""
     points = folder / "points.csv"
     points.write_text("".join(f"{i * 0.6180339887 % 1:.6f},{i * 0.7548776662 % 1:.6f}\n" for i in range(4200)))
     common = [points, "--as", "kernel", "--bandwidth", "0.3", "--force", "-o"]
@@ -143,7 +145,7 @@ def blocks_of_points(folder):
 
 
 def dense_matrices(folder):
-    """Kinds of matrices that are dealt."""
+    """Kinds of matrices that are distributed."""
     (folder / "table.csv").write_text("".join(f"{i % 7},{(i * i) % 11},{i % 5}\n" for i in range(60)))
     for kind in (["--as", "kernel"], ["--as", "covariance"], []):
         done = run(2, "info", folder / "table.csv", *kind, "-v")
@@ -151,7 +153,7 @@ def dense_matrices(folder):
 
 
 def datasets(folder):
-    """A dataset that no process has as a whole, and one that one of two cannot read."""
+    """A dataset that no process has as a whole, and one that one of two processes cannot read."""
     order = 11 * 527  # more than 256 MB as doubles
     values = (numpy.add.outer(numpy.arange(11) ** 2, numpy.arange(11) ** 3) % 11).astype("int8")
     for place in ("here", "there"):
@@ -171,7 +173,7 @@ def datasets(folder):
     best = numpy.linalg.norm(singular[3:]) / numpy.linalg.norm(singular)
     expect(abs(error - best) < 1e-6 * best, "dataset: relative error", error, best)
 
-    # The file is where the first process is started, but not where the second one is.
+    # The file is in the folder of the first process, but not in that of the second.
     command = [*start, "1", PROGRAM, *measured, ":", "-wdir", folder / "there", "-n", "1", PROGRAM, *measured]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     lines = [line for line in done.stderr.splitlines() if line.startswith("matapprox:")]
@@ -196,7 +198,7 @@ def failures(folder):
 
 
 def a_limit_of_addresses(folder):
-    """`ulimit -v` forbids what the first process reserves for blocks: one message that says so."""
+    """`ulimit -v` forbids the address space that the first process reserves for blocks: one message says so."""
     command = [*START, "2", PROGRAM, "approximate", MATRICES / "mesh2d.mtx", "truncated_svd", "--rank", "8", "-o",
                folder / "limited.h5"]
     done = subprocess.run(["bash", "-c", 'ulimit -v 4000000; exec "$@"', "bash", *command], capture_output=True, text=True,
@@ -207,7 +209,7 @@ def a_limit_of_addresses(folder):
 
 
 def a_full_disk_on_one_process(folder):
-    """The second process may write no more amid a fit: one message, no process left, and the checkpoint before."""
+    """The second process may write no more during a fit: one message, no process left, and the previous checkpoint."""
     fit, pids = long_fit(folder, "full.h5", "--columns-per-step", "8")
     resource.prlimit(pids[1], resource.RLIMIT_FSIZE, (0, 0))
     _, messages = fit.communicate(timeout=30)

@@ -39,7 +39,7 @@ TEST(Layout, RowsAndWorkAreDealt) {
   EXPECT_REFUSED(NotAvailable, even_layout(Index{1} << 31, 4), "2147483648 rows are more than");
 }
 
-/// Rows on all processes as evenly as possible, and all rows on one of them.
+/// Rows distributed as evenly as possible, or all rows on one process.
 class RanksSpaceOf : public testing::TestWithParam<bool> {
  protected:
   static Space space(Index rows) {
@@ -77,7 +77,7 @@ TEST_P(RanksSpaceOf, GivesBackWhatWasWritten) {
   EXPECT_EQ(to_host(block.columns(2, 2)), -0.25 * X.block(1, 2, 35, 2));
 }
 
-/// A file that begins as a temporary file of a writer does.
+/// A file that starts with the given bytes, like a temporary file of a writer.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& before)
@@ -142,7 +142,7 @@ TEST(RanksSpace, ValuesOfAChainAreWrittenFactorByFactor) {
   EXPECT_TRUE(file.bytes() == numbers_as_bytes(values));
 }
 
-// A disk that others do not see is the caller's business; NaN on one process is everybody's.
+// A disk that other processes do not see is handled by the caller; NaN on one process fails on all.
 TEST(RanksSpace, AFileThatCannotBeWrittenIsOneFailure) {
   Matrix X = matapprox::test::random_matrix(20, 2);
   const MultiVector good(test::space_of(), X);
@@ -155,13 +155,13 @@ TEST(RanksSpace, AFileThatCannotBeWrittenIsOneFailure) {
                  bad.space()->write_to_file(
                      20, bad.data(), 2, {file.path(), 0, FilePlace::Order::kRows, "out.h5"}),
                  "out.h5: a factor holds NaN or Inf");
-  // The state of a method may hold what a factor may not.
+  // The state of a method may contain NaN and Inf, a factor may not.
   FilePlace place{file.path(), 0, FilePlace::Order::kColumns, "out.h5"};
   place.finite = false;
   EXPECT_EQ(bad.space()->write_to_file(20, bad.data(), 2, place), checksum(numbers_as_bytes(X)));
 }
 
-// More rows than one stretch of the host's sums, fewer rows than processes, and none.
+// More rows than one block of the host's sums, fewer rows than processes, and no rows.
 TEST_P(RanksSpaceOf, ProductsAreThoseOfTheHost) {
   for (const Index n : {0, 1, 3, 37, 1000, 70001}) {
     const Matrix A = matapprox::test::random_matrix(n, 3);
@@ -253,7 +253,7 @@ TEST(RanksSpace, PartsOfColumnsAreRefused) {
   EXPECT_REFUSED(InvalidArgument, (block.space()->zero(block.data(), 90), 0), "not columns");
 }
 
-// A process of which more is asked than there is: the others go on, and what they took comes back.
+// One process has too little memory: the others continue, and their memory is released.
 TEST(RanksSpace, AProcessWithoutMemoryIsOneFailure) {
   const int last = test::processes() - 1;
   std::vector<Index> begins{0};
@@ -262,7 +262,7 @@ TEST(RanksSpace, AProcessWithoutMemoryIsOneFailure) {
   const Space at = test::space_of({Layout(begins)});
   const std::string who =
       last == 0 ? "" : "process " + std::to_string(last) + " of " + std::to_string(last + 1) + ": ";
-  // 32 TiB of addresses can be reserved, of memory not.
+  // 32 TiB of address space can be reserved, but not as much memory.
   EXPECT_REFUSED(NotAvailable, MultiVector(at, begins.back(), 4096), who + "out of memory");
   const MultiVector small(at, Matrix::Ones(50, 2));
   EXPECT_EQ(to_host(small.columns()), Matrix::Ones(50, 2));
@@ -282,7 +282,7 @@ TEST(RanksSpace, ThreadsOfTheLeaderWaitForEachOther) {
   for (const Matrix& sum : sums) EXPECT_EQ(sum, Matrix::Constant(3, 3, 64.0));
 }
 
-// The leader stops between two operations, never amid one that others wait in.
+// The leader stops between two operations, never during one in which other processes wait.
 TEST(RanksSpace, AStopThatIsAskedForComesBetweenOperations) {
   const Space at = test::space_of();
   MultiVector block(at, Matrix::Ones(50, 2));
@@ -292,7 +292,7 @@ TEST(RanksSpace, AStopThatIsAskedForComesBetweenOperations) {
   {
     const StopScope scope(control, "test");
     EXPECT_REFUSED(Interrupted, transpose_product(block.columns(), block.columns()), "test");
-    const MultiVector moved = std::move(block);  // gives its numbers back here all the same
+    const MultiVector moved = std::move(block);  // releases its numbers nevertheless
   }
   const MultiVector again(at, Matrix::Ones(50, 2));
   EXPECT_EQ(to_host(again.columns()), Matrix::Ones(50, 2));

@@ -12,7 +12,7 @@
 namespace matapprox::mpi {
 namespace {
 
-/// The same of PETSc's matrix by both, each on all processes.
+/// Compares our singular values of a PETSc matrix with SLEPc's, each computed on all processes.
 void expect_the_values_of_slepc(const SparseMatrix& values) {
   constexpr Index kRank = 6;
   Mat A = test::petsc_matrix(values, MATAIJ);
@@ -28,7 +28,7 @@ void expect_the_values_of_slepc(const SparseMatrix& values) {
   MatDestroy(&A);
   int rank = 0;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
-  if (rank != 0) return;  // the first has what was found
+  if (rank != 0) return;  // the results are on the first process
   ASSERT_EQ(std::ssize(found), kRank);
   ASSERT_GE(std::ssize(wanted.values), kRank);
   for (std::size_t i = 0; i < found.size(); ++i)

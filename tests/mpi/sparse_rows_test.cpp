@@ -21,7 +21,8 @@ rlim_t data_bytes() {
   return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// While it lives, this process gets about so many bytes more, whatever it has given back before.
+/// During its lifetime this process gets only about `more` additional bytes, whatever it freed
+/// before.
 class LittleMemory {
  public:
   explicit LittleMemory(std::size_t more) {
@@ -54,13 +55,13 @@ class LittleMemory {
   std::vector<void*> held_;
 };
 
-// The block has room a second time, as it is multiplied, but not a third.
+// Memory suffices for a second copy of the block, which the product needs, but not for a third.
 TEST(Together, AProductForWhichAProcessHasNoMemoryIsOneFailure) {
   constexpr Index kRows = 400000;
   constexpr Index kColumns = 16;
   constexpr auto kBytes = static_cast<std::size_t>(kRows * kColumns * 8);
   const Process process(MPI_COMM_WORLD);
-  std::vector<Index> begins;  // a row each, the last process has the others
+  std::vector<Index> begins;  // one row on each process, the others on the last
   for (Index p = 0; p < process.size(); ++p) begins.push_back(p);
   begins.push_back(kRows);
   const Layout layout(begins);

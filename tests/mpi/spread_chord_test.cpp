@@ -23,15 +23,15 @@
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 
-// Chains of Chord factors whose values stay where a fit has left them.
+// Chains of Chord factors whose values stay on the processes of their fit.
 
 namespace matapprox::mpi {
 namespace {
 
-/// Factors of 3, 1 and 2 links, the last ones past half of the rows.
+/// Factors of 3, 1 and 2 links, the last of which lead past half of the rows.
 ChordPattern uneven_links(Index n) { return {n, {{0, 1, n - 1}, {n / 2}, {n / 3, n - 2}}}; }
 
-/// One column of numbers, which lies as a fit's values do.
+/// One column of numbers, distributed like the values of a fit.
 std::shared_ptr<MultiVector> on_all(const ChordPattern& pattern, const Matrix& values) {
   const Layout rows = even_layout(pattern.order, test::processes());
   return std::make_shared<MultiVector>(test::space_of({chain_layout(rows, pattern)}), values);
@@ -63,7 +63,8 @@ Matrix in_place(const FactorProduct& A, bool transposed, const Matrix& X) {
   return to_host((transposed ? A.apply_transpose(x.columns()) : A.apply(x.columns())).columns());
 }
 
-// Fewer rows than processes, rows that divide among them and that do not; vectors and panels.
+// Fewer rows than processes, row counts that the number of processes divides or does not; vectors
+// and panels.
 TEST(SpreadChord, ProductsHaveTheBitsOfOneProcess) {
   for (const Index n : {5, 64, 1001}) {
     for (const bool transposed : {false, true}) {
@@ -106,7 +107,8 @@ TEST(SpreadChord, ProductsWithPermutationsToo) {
   EXPECT_SAME_BITS(in_place(B, true, X), A.apply_transpose(X));
 }
 
-// Values are rows of one factor after the other; a piece may end amid a row or reach over factors.
+// The values are the rows of one factor after the other; a piece may end within a row or extend
+// over several factors.
 TEST(SpreadChord, ValuesAreReadWrittenAndScaledInAnyPiece) {
   for (const Index n : {5, 103}) {
     const ChordPattern pattern = uneven_links(n);
@@ -134,8 +136,8 @@ TEST(SpreadChord, ValuesAreReadWrittenAndScaledInAnyPiece) {
   }
 }
 
-// Norms of factors of several pieces, of one that ends amid a block, and of one beyond the range
-// of squares; near 1, where their last bits tell in the logarithms.
+// Norms of factors of several pieces, of one that ends within a block, and of one beyond the range
+// of squares. The norms are near 1, where their last bits affect the logarithms.
 TEST(SpreadChord, BalancingHasTheBitsOfOneProcess) {
   for (const double large : {1.0, 1e200}) {
     for (const Index n : {3, 1001, 200003}) {
@@ -191,7 +193,7 @@ TEST(SpreadChord, IsSavedInTheBytesOfOneProcess) {
     std::string bytes;
     std::string later;
     for (int again = 0; again < 20 && (bytes.empty() || bytes != later); ++again) {
-      // HDF5 notes the second in which it makes something.
+      // HDF5 stores the creation time in seconds.
       save(folder / "here.h5", approximation_of(here), {});
       bytes = bytes_of(folder / "here.h5");
       save(folder / "there.h5", approximation_of(there), {});

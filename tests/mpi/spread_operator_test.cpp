@@ -31,7 +31,7 @@ Source sparse(SparseMatrix values) {
   return std::make_shared<const SparseOperator>(std::move(values));
 }
 
-/// Most entries in few rows, so that these fall to few processes, and rows without any.
+/// Most entries are in few rows, which few processes get; some rows are empty.
 Source uneven() {
   std::vector<Eigen::Triplet<double, Index>> entries;
   for (Index j = 0; j < 90; ++j) entries.emplace_back(3, j, 1.0 + static_cast<double>(j));
@@ -78,7 +78,8 @@ std::vector<KernelOptions> kernels() {
   return all;
 }
 
-// Rows are dealt by tiles of 32 to 256: fewer than processes, and not as many for each.
+// Rows are distributed by tiles of 32 to 256: fewer tiles than processes, and unequal numbers per
+// process.
 TEST(SpreadOperator, ProductsWithKernelsHaveTheBitsOfOneProcess) {
   for (const Index dimension : {2, 20}) {
     for (const Index n : {1, 300, 1500}) {
@@ -99,7 +100,7 @@ TEST(SpreadOperator, ProductsWithKernelsHaveTheBitsOfOneProcess) {
   }
 }
 
-// Points that do not come by in one panel.
+// More points than fit in one panel.
 TEST(SpreadOperator, AKernelOfManyPointsHasTheBitsOfOneProcess) {
   const auto A =
       std::make_shared<const KernelOperator>(matapprox::test::random_matrix(9000, 30, 4));
@@ -115,7 +116,7 @@ TEST(SpreadOperator, AProductWithAKernelIsStoppedAmongItsPanels) {
   const SpreadOperator spread(test::leader(), A);
   const MultiVector X(spread.memory_space(), matapprox::test::random_matrix(9000, 20));
   RunControl control;
-  control.max_seconds = 1e-3;  // after its begin, before its end: it takes many times as long
+  control.max_seconds = 1e-3;  // during the product, which takes many times as long
   {
     const StopScope scope(control, "test");
     EXPECT_REFUSED(Interrupted, spread.apply(X.columns()), "test");
@@ -168,7 +169,7 @@ void expect_equal_factors(const Approximation& a, const Approximation& b) {
   }
 }
 
-/// With one process the bits of the serial run, always those of the run before.
+/// Checks for the bits of the previous run, and on one process for those of the serial run.
 void expect_same_runs(const Runs& runs) {
   expect_equal_factors(runs.spread, runs.again);
   if (test::processes() == 1) expect_equal_factors(runs.spread, runs.serial);
@@ -192,7 +193,7 @@ TEST(SpreadOperator, TruncatedSvdFindsTheSameTriplets) {
   }
 }
 
-/// What is done with factors that stay where they are has the results of those on the leader.
+/// Operations on factors that stay on the processes give the results of factors on the leader.
 void expect_placed(const Approximation& found, const SpreadOperator& A, std::size_t factor) {
   EXPECT_TRUE(std::holds_alternative<PlacedMatrix>(*found.factors()[factor].value));
   EXPECT_EQ(found.memory_space(), A.memory_space());
@@ -207,7 +208,7 @@ void expect_placed(const Approximation& found, const SpreadOperator& A, std::siz
   EXPECT_CLOSE(entries_of(found), entries_of(here), 1e-14);
 }
 
-// Four values of the grid are no part of a pair that is cut.
+// The rank of four does not split a pair of equal values of the grid.
 TEST(SpreadOperator, TripletsStayOnAllProcesses) {
   const Source A = sparse(matapprox::test::grid_laplacian(20));
   const SpreadOperator spread(test::leader(), A);
@@ -241,7 +242,7 @@ TEST(SpreadOperator, SketchesStayOnAllProcesses) {
 }
 
 // Fewer directions than columns: blocks are too nearly dependent for Cholesky QR, and random
-// directions come in.
+// directions are added.
 TEST(SpreadOperator, TruncatedSvdOfLowRank) {
   const Source A = uneven();
   const Runs runs = runs_of(A, [](const LinearOperator& matrix) {
@@ -264,7 +265,7 @@ TEST(SpreadOperator, OtherMethodsFindTheSame) {
   expect_same_runs(projections);
   EXPECT_CLOSE(entries_of(projections.spread), entries_of(projections.serial), 1e-11);
 
-  // The same columns and rows: what is chosen is stored as it is.
+  // The same columns and rows are chosen and stored unchanged.
   const Runs curs =
       runs_of(A, [](const LinearOperator& matrix) { return cur(matrix, {.rank = 12}); });
   expect_same_runs(curs);
@@ -278,8 +279,8 @@ TEST(SpreadOperator, OtherMethodsFindTheSame) {
   expect_equal_factors(landmarks.spread, landmarks.serial);
 }
 
-/// What a run on all processes saved on its way is gone on from on one process, and what one
-/// process saved on all: both end where the whole run does, to rounding.
+/// A checkpoint of a run on all processes resumes on one, and a checkpoint of one process resumes
+/// on all: both give the result of the uninterrupted run up to rounding.
 template <class Method>
 void expect_goes_on_elsewhere(const Source& A, const Method& method) {
   const SpreadOperator spread(test::leader(), A);
@@ -299,7 +300,8 @@ void expect_goes_on_elsewhere(const Source& A, const Method& method) {
   check(*A, spread);
 }
 
-// The columns of a basis stay on their processes, into the file and out of it again.
+// The columns of a basis stay on their processes while they are written to the file and read from
+// it.
 TEST(SpreadOperator, ABasisIsSavedAPieceAtATime) {
   const Source A = sparse(matapprox::test::random_sparse(40000, 20000, 4));
   const SpreadOperator spread(test::leader(), A);
@@ -330,7 +332,7 @@ TEST(SpreadOperator, ABasisIsSavedAPieceAtATime) {
   EXPECT_CLOSE(truncated_svd(*A, options, resume).columns_at(some), wanted, 1e-10);
 }
 
-// A checkpoint is of no number of processes.
+// A checkpoint does not depend on the number of processes.
 TEST(SpreadOperator, MethodsGoOnFromACheckpointOnOneProcessAndOnAll) {
   const Source rectangular = sparse(matapprox::test::random_sparse(300, 200, 6));
   for (const SvdAlgorithm algorithm : {SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized}) {
@@ -344,7 +346,7 @@ TEST(SpreadOperator, MethodsGoOnFromACheckpointOnOneProcessAndOnAll) {
                            });
 }
 
-// Methods ask the operator for products with blocks that stay where they are.
+// Methods request products with blocks that stay on their processes.
 TEST(SpreadOperator, CountedProductsAreOnAllProcesses) {
   const Source A = sparse(matapprox::test::random_sparse(100, 80, 4));
   const SpreadOperator spread(test::leader(), A);

@@ -1,4 +1,4 @@
-// What every operator promises, checked on one instance of each kind.
+// The contract of every operator, checked on one instance of each kind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,14 +56,15 @@ TEST_P(OperatorContract, AcceptsBlocksWithinLargerMatrices) {
   EXPECT_SAME_BITS(A_->apply(large.block(2, 1, A_->cols(), 4)), A_->apply(X));
 }
 
-/// First, last, repeated, not in order, and enough to fill more than one panel.
+/// Indices: first, last, repeated, unordered, and enough to fill more than one panel.
 std::vector<Index> some_indices(Index n) {
   std::vector<Index> indices{n - 1, 0, n / 2, n / 2, n / 3};
   for (Index i = 0; i < std::min<Index>(n, 40); ++i) indices.push_back((7 * i + 3) % n);
   return indices;
 }
 
-/// The middle of a larger block that was NaN, after `fill`; what lies around it must be as it was.
+/// The middle of a larger block of NaN after `fill`; checks that the surrounding entries are
+/// unchanged.
 template <class Fill>
 Matrix filled_middle(Index rows, Index cols, const Fill& fill) {
   Matrix large = Matrix::Constant(rows + 5, cols + 3, std::nan(""));

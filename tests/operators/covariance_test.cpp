@@ -22,8 +22,8 @@ TEST(CovarianceOperator, HandWorkedExample) {
 }
 
 TEST(CovarianceOperator, LargeOffsetCostsNoDigits) {
-  // Adding the offsets loses bits of the samples, which both sides then share. A mean taken in one
-  // pass is wrong by about 1e-4 here, the covariance by its square.
+  // Adding the offsets loses bits of the samples, but both sides then use the same samples. A mean
+  // computed in one pass is wrong by about 1e-4 here, the covariance by its square.
   Matrix samples = random_matrix(500, 6);
   samples.col(0).array() += 1099511627776.0;
   samples.col(1).array() -= 1099511627776.0;
@@ -35,7 +35,7 @@ TEST(CovarianceOperator, LargeOffsetCostsNoDigits) {
 
 TEST(CovarianceOperator, ConstantColumnHasNoCovariance) {
   Matrix samples = random_matrix(20, 3);
-  samples.col(1).setConstant(0.1);  // its mean, summed up, is not exactly 0.1
+  samples.col(1).setConstant(0.1);  // the computed mean is not exactly 0.1
   const Matrix C = dense_of(CovarianceOperator(samples, false));
   EXPECT_EQ(C.col(1).cwiseAbs().maxCoeff(), 0);
   EXPECT_EQ(C.row(1).cwiseAbs().maxCoeff(), 0);

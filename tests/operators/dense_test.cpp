@@ -65,7 +65,7 @@ TEST(DenseOperator, CostIsThatOfAllEntries) {
   EXPECT_EQ(cost.multiplications_per_apply, 15);
 }
 
-/// The same matrix as a copy and as views of both orders.
+/// The same matrix as a copy and as views in both storage orders.
 struct CopyAndViews {
   explicit CopyAndViews(const Matrix& A)
       : columns(A),
@@ -101,7 +101,8 @@ void expect_same_facts(const LinearOperator& A, const LinearOperator& B) {
 }
 
 TEST(DenseView, HasTheBitsOfACopyInEitherOrder) {
-  // More than one part of the norm, which begin within a column; products of all kinds of kernels.
+  // More than one part of the norm, whose parts begin within a column; products by all kinds of
+  // kernels.
   for (const Index m : {70, 611, 4500}) {
     const CopyAndViews A(random_matrix(m, 333, 5));
     for (const DenseView* view : {&A.by_columns, &A.by_rows}) {

@@ -13,7 +13,7 @@ namespace matapprox::test {
 namespace {
 
 TEST(GradientMagnitude, OfARampIsItsSlopeInside) {
-  // I = 3 x + 4 y: gradient 5; at the border the mirrored image has no slope across it.
+  // I = 3 x + 4 y: gradient 5; at the border the mirrored image has no slope across the border.
   const Matrix image = Matrix::NullaryExpr(5, 6, [](Index i, Index j) {
     return 4.0 * static_cast<double>(i) + 3.0 * static_cast<double>(j);
   });
@@ -38,7 +38,7 @@ TEST(ClippedLaplacian, HandWorkedExample) {
   image << 10, 20, 30,  //
       0, 5, 200,        //
       7, 7, 7;
-  // Mirrored: a corner counts both neighbors twice, an edge pixel the one opposite the edge.
+  // Mirrored border: a corner counts both neighbors twice, an edge pixel the one opposite the edge.
   Matrix expected(3, 3);
   expected << 0, 0, 255,  //  20+20+0+0-40 = 0    10+30+5+5-80 < 0     20+20+200+200-120 = 320
       27, 207, 0,         //  10+7+5+5-0 = 27     20+7+0+200-20 = 207  30+7+5+5-800 < 0
@@ -53,7 +53,7 @@ TEST(ClippedLaplacian, OfAConstantImageIsZero) {
 
 TEST(ClippedLaplacian, EqualsTheFormulaOnAnEnlargedImage) {
   const Matrix image = (random_matrix(9, 14) * 50).array() + 100;
-  // The border mirrored by hand.
+  // Mirrors the border explicitly.
   Matrix large(11, 16);
   large.block(1, 1, 9, 14) = image;
   large.row(0) = large.row(2);

@@ -25,7 +25,7 @@ class InverseOperator : public ::testing::Test {
   }
 };
 
-/// A (A^-1 X) = X and A^T (A^-T X) = X, relative to what A^-1 X can be.
+/// Checks A (A^-1 X) = X and A^T (A^-T X) = X.
 void expect_solves(const SparseMatrix& A, double tolerance) {
   const auto inverse = inverse_operator(A);
   const Matrix X = random_matrix(A.rows(), 40, 1);
@@ -49,7 +49,7 @@ TEST_F(InverseOperator, TakesLuWhereSymmetricButIndefinite) {
   EXPECT_TRUE(*inverse->known_facts().symmetric);
   Matrix expected(2, 2);
   expected << -1, 2, 2, -1;
-  // The backward error of the solution is gamma_6, its factor the condition number 3 (Higham,
+  // The backward error of the solution is gamma_6, multiplied by the condition number 3 (Higham,
   // Theorem 9.4).
   EXPECT_CLOSE(inverse->apply(Matrix::Identity(2, 2)), expected / 3, 3 * rounding(6));
 }
@@ -65,7 +65,7 @@ TEST_F(InverseOperator, ScalingDoesNotMakeSingular) {
   Matrix A(2, 2);
   A << 1, 0, 0, 1e-30;
   EXPECT_NEAR(inverse_operator(sparse_of(A))->apply(Matrix::Ones(2, 1))(1, 0), 1e30, 1e15);
-  // Rows of very different size, not symmetric.
+  // A nonsymmetric matrix with rows of very different size.
   A << 1, 2, 1e-30, 1e-30;
   Matrix expected(2, 2);
   expected << -1, 2e30, 1, -1e30;
@@ -87,8 +87,7 @@ TEST_F(InverseOperator, RefusesSingularMatrices) {
   const std::string part = "singular to working precision";
   EXPECT_REFUSED(NumericalError, inverse_operator(SparseMatrix(3, 3)), part);
   EXPECT_REFUSED(NumericalError, inverse_operator(sparse_of(Matrix::Ones(3, 3))), part);
-  // Singular only up to rounding: the Laplacian of a connected graph with weights that are not
-  // exact.
+  // Singular only up to rounding: the Laplacian of a connected graph with inexact weights.
   Matrix weights = random_matrix(30, 30, 5).cwiseAbs();
   weights = (weights + weights.transpose()).eval();
   EXPECT_REFUSED(NumericalError, inverse_operator(graph_laplacian(sparse_of(weights))), part);

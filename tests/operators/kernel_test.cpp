@@ -104,9 +104,9 @@ TEST(KernelOperator, DiagonalIsThatOfTheColumnsToTheBit) {
 }
 
 TEST(KernelOperator, NearPointsFarFromTheOriginLoseNoDigits) {
-  // |x|^2 + |y|^2 - 2 x.y would leave nothing of the distance.
+  // |x|^2 + |y|^2 - 2 x.y would lose all digits of the distance.
   Matrix P = random_matrix(40, 3, 7);
-  P = (P * 1048576).array().round() / 1048576;  // so that adding the offset rounds nothing
+  P = (P * 1048576).array().round() / 1048576;  // adding the offset to such numbers is exact
   const Matrix moved = P.array() + 1073741824.0;
   for (const KernelFunction function : kOfDistance) {
     EXPECT_SAME_BITS(all_columns(KernelOperator(moved, {.function = function, .bandwidth = 1})),
@@ -131,8 +131,8 @@ TEST(KernelOperator, EveryValueIsRightToAFewUnitsInTheLastPlace) {
                                    (1 + s3) * std::exp(-s3),
                                    (1 + s5 + s5 * s5 / 3) * std::exp(-s5)};
       const auto value = static_cast<double>(exact[static_cast<std::size_t>(function)]);
-      if (value < 1e-300) continue;  // below, the last place is no longer relative
-      // Rounding the exponent e to double is worth |e| eps of the result.
+      if (value < 1e-300) continue;  // relative accuracy is lost near underflow
+      // Rounding the exponent e to double changes the result by |e| eps.
       const double bound = 2.3e-16 * (4 - std::log(value));
       ASSERT_NEAR(K(i, 0) / value, 1, bound) << enum_name(function) << " at " << t(i, 0);
     }
@@ -178,7 +178,7 @@ TEST(MedianBandwidth, UsesTheDistanceOfTheKernel) {
 }
 
 TEST(MedianBandwidth, SamplesManyPoints) {
-  // Uniform on 0..1: half of all pairs are nearer than 1 - sqrt(1/2).
+  // Uniform on 0..1: half of all pairs are closer than 1 - sqrt(1/2).
   const Index n = 30000;
   Matrix P(n, 1);
   for (Index i = 0; i < n; ++i) P(i, 0) = static_cast<double>(i) / static_cast<double>(n);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kUnit = std::numeric_limits<double>::epsilon();
 
-/// Symmetric, positive definite, with a largest entry of about 1.
+/// A symmetric positive definite matrix with a largest entry of about 1.
 Matrix symmetric_matrix(Index n) {
   Matrix A(n, n);
   for (Index i = 0; i < n; ++i) {
@@ -70,7 +70,7 @@ TEST(Symmetry, MoreThanRoundingStays) {
   EXPECT_SAME_BITS(dense.values(), A);
 }
 
-/// 2 I - 1.4 E(-1) - 0.6 E(+1) with a penalty on both ends of the diagonal: convection and
+/// 2 I - 1.4 E(-1) - 0.6 E(+1) with a penalty at both ends of the diagonal: convection and
 /// diffusion between two given values.
 Matrix penalty_matrix(Index n, double penalty) {
   Matrix A = Matrix::Zero(n, n);
@@ -160,7 +160,7 @@ TEST(Symmetry, OfSparseMatrices) {
   EXPECT_EQ(nearly.known_facts().averaged_asymmetry,
             std::abs(A.coeff(10, 11) - exact.coeff(10, 11)));
   EXPECT_SAME_BITS(Matrix(nearly.values()), Matrix(A));
-  // Without a mirror image, relative to sqrt|a_ii a_jj| = 1, and to 0.
+  // An entry without a mirror image, relative to sqrt|a_ii a_jj| = 1 and to 0.
   A.coeffRef(50, 3) = 20 * kUnit;
   EXPECT_TRUE(*SparseOperator(A).known_facts().symmetric);
   EXPECT_EQ(SparseOperator(A).known_facts().averaged_asymmetry,
@@ -172,8 +172,8 @@ TEST(Symmetry, OfSparseMatrices) {
   EXPECT_FALSE(*SparseOperator(A).known_facts().symmetric);
 }
 
-/// The rule once more, in the wider range of long double: no pair differs by more than 32 eps of
-/// the largest of both and sqrt|a_ii a_jj|.
+/// The same rule in the wider range of long double: no pair differs by more than 32 eps of the
+/// largest of both and sqrt|a_ii a_jj|.
 bool is_symmetric_by_the_rule(const Matrix& A) {
   for (Index i = 0; i < A.rows(); ++i) {
     for (Index j = 0; j < i; ++j) {
@@ -186,8 +186,9 @@ bool is_symmetric_by_the_rule(const Matrix& A) {
   return true;
 }
 
-/// Matrix number `seed`: graded by powers of ten, with a few penalties of up to 1e18
-/// in random places, with holes, and with one pair that differs by as much as `kind` says.
+/// Matrix number `seed`: graded by powers of ten, with a few penalties of up to 1e18 at random
+/// positions, with missing entries, and with one pair that differs by an amount that `kind`
+/// selects.
 Matrix nearly_symmetric(std::uint64_t seed, Index n, int kind) {
   const auto uniform = [&](Index i, Index j) {
     return random_uniform(seed, RandomStream::kGenerator, i, j);
@@ -252,7 +253,7 @@ TEST(Symmetry, OfRandomMatricesIsTheRule) {
   EXPECT_LT(symmetric, kMatrices * 4 / 5);
 }
 
-/// Columns added in ascending order above the diagonal, and in descending order below it, as
+/// Adds the columns in ascending order above the diagonal and in descending order below it, as
 /// blocked products do in places.
 Matrix product_in_two_orders(const Matrix& X) {
   Matrix A(X.rows(), X.rows());
@@ -275,7 +276,8 @@ void expect_symmetric_to_rounding(const Matrix& A) {
   EXPECT_TRUE(*SparseOperator(test::sparse_of(A)).known_facts().symmetric);
 }
 
-// Cancellation in x_i^T x_j leaves an error of |x_i| |x_j| eps, far above that of the entry.
+// Cancellation in x_i^T x_j leaves an error of |x_i| |x_j| eps, far above the rounding of the entry
+// itself.
 TEST(Symmetry, OfComputedProductsKernelsAndSumsOfElements) {
   for (const Index k : {3, 50, 400}) {
     Matrix X = test::random_matrix(60, k, static_cast<std::uint64_t>(k));
@@ -289,7 +291,8 @@ TEST(Symmetry, OfComputedProductsKernelsAndSumsOfElements) {
       80, 80, [&](Index i, Index j) { return std::exp(-0.5 * (G(i, i) + G(j, j) - 2 * G(i, j))); });
   expect_symmetric_to_rounding(kernel);
   EXPECT_EQ(nystrom(DenseOperator(kernel), {.rank = 10}).summary.form, "psd");
-  // The off-diagonal entries of an orthogonal Q times its transpose are rounding alone.
+  // The off-diagonal entries of an orthogonal Q times its transpose consist of rounding errors
+  // only.
   const Matrix Q = test::with_eigenvalues(Vector::Ones(40) - 2 * Vector::Unit(40, 3), 7);
   expect_symmetric_to_rounding(product_in_two_orders(Q));
 }

@@ -1,5 +1,5 @@
-// The documents say what the code does: the README's example is the one that is compiled, links
-// lead somewhere, the umbrella header is complete, cited keys resolve, figures are those of their
+// The documents agree with the code: the README's example is the one that is compiled, links are
+// valid, the umbrella header is complete, cited keys are defined, and figures are those of their
 // JSON.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ std::vector<std::string> matches(const std::string& text, const std::string& pat
   return found;
 }
 
-/// The first block of C++ in a document.
+/// Returns the first block of C++ in a document.
 std::string example_in(const std::string& document) {
   const std::string text = read_text(in_source(document));
   const std::string open = "```cpp\n";
@@ -82,8 +82,7 @@ TEST(Documents, LinksToFilesLeadSomewhere) {
   }
 }
 
-/// The anchors of a document's sections: small letters, dashes for blanks, most punctuation left
-/// out.
+/// Anchors of a document's sections: lower case, dashes for blanks, most punctuation removed.
 std::set<std::string> sections_of(const std::string& text) {
   std::set<std::string> sections;
   for (const auto& heading : matches(text, "\n#+ ([^\n]*)")) {
@@ -125,7 +124,8 @@ TEST(Documents, FilesThatAreNamedExist) {
   }
 }
 
-/// Bars of a line that part cells: those without a backslash before them, in code too.
+/// Number of bars of a line that separate cells: those without a backslash before them, in code
+/// too.
 std::ptrdiff_t bars_in(const std::string& line) {
   std::ptrdiff_t bars = 0;
   for (std::size_t i = 0; i < line.size(); ++i)
@@ -133,12 +133,12 @@ std::ptrdiff_t bars_in(const std::string& line) {
   return bars;
 }
 
-// A row with more cells than its table's head loses them where the page is shown.
+// In the displayed page a table row loses the cells beyond those of the table's head.
 TEST(Documents, RowsOfATableHaveAsManyCellsAsItsHead) {
   for (const auto& document : documents()) {
     std::istringstream text(read_text(document));
     std::string line;
-    std::ptrdiff_t bars = 0;  // of the head of the table that the line belongs to
+    std::ptrdiff_t bars = 0;  // bars of the head of the current table
     bool is_code = false;
     while (std::getline(text, line)) {
       if (line.starts_with("```")) is_code = !is_code;

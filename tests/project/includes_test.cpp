@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The modules of the library, and those that each may include besides itself. An arrow that is
-/// not here points back; docs/architecture.md shows the same.
+/// The modules of the library, and those that each may include besides itself. Any other include is
+/// a backward dependency; docs/architecture.md shows the same.
 const std::map<std::string, std::set<std::string>> kMayInclude{
     {"core", {}},
     {"kernels", {"core"}},
@@ -50,7 +50,8 @@ bool is_source(const fs::path& path) {
   return extension == ".hpp" || extension == ".cpp" || extension == ".cu";
 }
 
-/// The module that an include in quotes names from `file`: its own where the header lies beside it.
+/// Returns the module of a quoted include in `file`: its own module if the header is in the same
+/// folder.
 std::string module_of(const fs::path& file, std::string header, const std::string& own) {
   if (fs::exists(file.parent_path() / header)) return own;
   const std::string published = "matapprox/";
@@ -88,7 +89,7 @@ TEST(Includes, PointOneWay) {
   for (const std::string& arrow : back) ADD_FAILURE() << arrow;
 }
 
-// What the programs need of the library, its users need too.
+// Whatever the programs need from the library, its users need too.
 TEST(Includes, ProgramsUsePublicHeaders) {
   std::size_t includes = 0;
   std::set<std::string> hidden;
@@ -112,7 +113,7 @@ TEST(Includes, ProgramsUsePublicHeaders) {
   for (const std::string& include : hidden) ADD_FAILURE() << include;
 }
 
-// A rule that lets two modules include each other would be none.
+// The rule would be useless if it let two modules include each other.
 TEST(Includes, TheRuleHasNoCircle) {
   for (const auto& [module, below] : kMayInclude) {
     for (const std::string& other : below) {

@@ -1,4 +1,4 @@
-// matrices/: the generator writes what is committed, the index tells the truth, and fetch-matrices
+// matrices/: the generator writes the committed files, the index is correct, and fetch-matrices
 // keeps only files with the right SHA-256.
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ struct Ran {
   std::string output;
 };
 
-/// Runs a shell command and keeps what it prints.
+/// Runs a shell command and returns its output.
 Ran run_shell(const std::string& command) {
   Ran ran;
   std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
@@ -96,7 +96,7 @@ TEST(Matrices, GeneratorWritesWhatIsCommitted) {
     Row expected = committed[i];
     const std::string file = expected["file"];
     if (fs::path(file).extension() == ".png") {
-      // Another zlib may compress the same pixels to other bytes.
+      // A different zlib may compress the same pixels to different bytes.
       EXPECT_EQ(read_image((made / file).string()).values,
                 read_image((matrices() / file).string()).values)
           << file;
@@ -155,7 +155,8 @@ TEST(Matrices, OrthogonalOnesAreOrthogonal) {
 }
 
 TEST(Matrices, MeshRowsSumToTheMissingNeighbors) {
-  // A grid of x by y by z has 2 dimensions - (neighbors) left over on the boundary: xy faces etc.
+  // The entries of a grid Laplacian sum to the number of missing neighbors on the boundary: twice
+  // each pair of faces etc.
   EXPECT_EQ(dense_values("mesh2d.mtx").sum(), 2 * (18 + 20));
   EXPECT_EQ(dense_values("mesh3d.mtx").sum(), 6 * 7 * 7);
 }
@@ -172,7 +173,8 @@ TEST(Matrices, KernelFileIsTheKernelOfTheFirstPoints) {
 
 TEST(Matrices, ChessboardHasRankTwo) {
   const Matrix board = dense_values("chessboard.png");
-  // Each row is one of two that are not multiples of each other: light and dark in turn.
+  // Each row equals one of two rows that are not multiples of each other, with alternating light
+  // and dark squares.
   const Vector first = board.row(0);
   const Vector other = board.row(board.rows() / 8);
   for (Index i = 0; i < board.rows(); ++i) {

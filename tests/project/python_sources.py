@@ -3,7 +3,7 @@
 
     python_sources.py [PROJECT]
 
-Nothing is run. What the compiler warns of counts too. Prints each file that does not compile; exit status 0 if there is
+Nothing is run. Warnings of the compiler count too. Prints each file that does not compile; exit status 0 if there is
 none.
 """
 import re
@@ -35,7 +35,7 @@ def is_program(path):
 
 
 def sources(path):
-    """(text, line of the file before its first) of all Python in a file."""
+    """Yields (text, number of lines before it in the file) of all Python in a file."""
     if path.suffix in (".py", ".pyi") or is_program(path):
         yield path.read_text(encoding="utf-8"), 0
     elif path.suffix == ".md":

@@ -1,6 +1,6 @@
-// The test files of a folder are compiled several at a time. Two helpers of one name and the same
-// parameters do not compile then, but two of different parameters become overloads, and a call may
-// silently find the other file's. So a helper's name is used by one file of its folder only.
+// Several test files of a folder are compiled together. Two helpers with the same name and
+// parameters then do not compile, but two with different parameters become overloads, and a call
+// may silently select the other file's. So each helper name is used in only one file of its folder.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names of functions, constants and types that the file declares outside of other declarations;
-/// they begin in the first column of a formatted source.
+/// Names of functions, constants and types that the file declares outside other declarations; these
+/// start in the first column of a formatted source.
 std::set<std::string> names_declared_in(const fs::path& path) {
   static const std::regex function(
       "^(?!using |namespace |return )[a-zA-Z].*?[ &*>]([A-Za-z_]\\w*)\\(.*");
@@ -40,7 +40,7 @@ std::set<std::string> names_declared_in(const fs::path& path) {
 }
 
 TEST(UnityBatches, NoHelperOfAFolderIsNamedTwice) {
-  std::map<std::string, fs::path> first;  // by folder and name
+  std::map<std::string, fs::path> first;  // key: folder and name
   std::size_t names = 0;
   for (const auto& entry : fs::recursive_directory_iterator(fs::path(source_dir()) / "tests")) {
     const fs::path path = entry.path();
@@ -55,7 +55,7 @@ TEST(UnityBatches, NoHelperOfAFolderIsNamedTwice) {
       ++names;
     }
   }
-  EXPECT_GT(names, 500U);  // the patterns find what they look for
+  EXPECT_GT(names, 500U);  // enough names to show that the patterns work
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 
-# A shell has what it starts in the background ignore Ctrl-C.
+# A shell lets its background processes ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -32,7 +32,7 @@ def psd(rng):
 
 @pytest.fixture
 def program():
-    """The command line program, where the tests are told where it is."""
+    """The command line program, if the environment names it."""
     path = os.environ.get("MATAPPROX_PROGRAM")
     if not path:
         pytest.skip("MATAPPROX_PROGRAM does not name the command line program")
@@ -45,7 +45,7 @@ def program():
 
 @pytest.fixture
 def attention_program(program):
-    """The same, where it has attention layers; that of a wheel has none."""
+    """The program, if it has attention layers; that of a wheel has none."""
     try:
         program("attention", "list")
     except subprocess.CalledProcessError as error:

@@ -3,8 +3,8 @@
 
     tests/python/peers.py [PYTEST ARGUMENTS]
 
-Each failure has to be listed below with its reason; exit code 1 if one is not. The tests are those
-of the installed versions (requirements.txt); by hand, as it is theirs to change them.
+Each failure must be listed below with its reason; exit code 1 if one is not. The tests are those
+of the installed versions (requirements.txt). Run by hand, because their projects may change them.
 """
 
 import sys
@@ -20,7 +20,7 @@ import sklearn.random_projection
 import matapprox as ma
 from matapprox import sklearn as ours
 
-# Part of a test's name, and why it fails.
+# Part of a test's name, and the reason of its failure.
 REASONS = {
     "test_too_many_components[arpack-55]": "ARPACK cannot find all 55 triplets, ours can",
     "test_singular_values_expected[42-randomized]": "right to 1e-12; asked are 1e-14",
@@ -29,11 +29,11 @@ REASONS = {
 
 
 class GaussianRandomProjection(ours.RandomProjection):
-    """Ours by the name that the tests know."""
+    """Our class under the name that the tests use."""
 
 
 class SparseRandomProjection(ours.RandomProjection):
-    """Ours with another default; the density is that of Achlioptas, 1/3."""
+    """Our class with a different default; the density is that of Achlioptas, 1/3."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ def put_in_place():
     def aslinearoperator(A):
         try:
             return ma.aslinearoperator(A)
-        except ma.InvalidArgument:  # complex matrices, and what is no matrix
+        except ma.InvalidArgument:  # complex matrices and objects that are not matrices
             return original(A)
 
     scipy_interface.aslinearoperator = aslinearoperator
 
 
 class Outcomes:
-    """Counts, and the names of the tests that failed."""
+    """Counts the outcomes and collects the names of the failed tests."""
 
     def __init__(self):
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}

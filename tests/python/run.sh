@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The tests of the Python package, as ctest runs them: `pip install .` into an environment of their
+# Runs the tests of the Python package, as ctest does: `pip install .` into an environment of its
 # own, then pytest, mypy and ruff.
 #
 #   tests/python/run.sh BUILD_FOLDER [PROGRAM]
 #
 # The environment stays in BUILD_FOLDER. Exit code 77, with a reason: something is missing that only
-# a package manager or the network could give.
+# a package manager or the network could provide.
 set -euo pipefail
 exec </dev/null
 cd "$(dirname "$(readlink -f "$0")")/../.."
@@ -28,8 +28,8 @@ if ! cmp -s "$requirements" "$venv/requirements.txt"; then
     skip "packages of $requirements are not to be had"
   cp "$requirements" "$venv/"
 fi
-# A compiler cache has what the library is made of, where the compiler has the name that CMake gives
-# it and the folder is as deep as other builds.
+# A compiler cache contains the objects of the library if the compiler has the name that CMake
+# uses and the folder is as deep as other builds.
 CC=cc CXX=c++ "$venv/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
   --config-settings=build-dir=build/python .
 

@@ -14,7 +14,7 @@ from matapprox.sklearn import RandomProjection, TruncatedSVD
 
 
 def rows_of(starts, columns, shape=(2, 2), kind=sp.csr_array):
-    """A matrix of SciPy with that structure, as it may become after its constructor has checked."""
+    """A SciPy matrix with this structure, which may change after its constructor has checked it."""
     A = kind(shape)
     A.data, A.indices, A.indptr = np.ones(len(columns)), np.array(columns), np.array(starts)
     return A

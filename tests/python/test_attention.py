@@ -27,7 +27,7 @@ def layer_of(mechanism="softmax", heads=2, options=None, **changes):
 
 
 class Run:
-    """A layer with parameters away from their start, and its passes on a batch."""
+    """A layer with parameters that differ from their initial values, and its passes on a batch."""
 
     def __init__(self, layer, dtype=np.float64):
         self.layer = layer
@@ -84,7 +84,7 @@ def test_softmax_is_its_formula(heads, rng):
 
 
 def test_the_gradient_of_softmax_is_its_formula(rng):
-    """Without heads and biases: Y = E X V W, E = softmax(X Q K^T X^T / sqrt(d))."""
+    """For one head and no biases: Y = E X V W, E = softmax(X Q K^T X^T / sqrt(d))."""
     run = Run(layer_of(heads=1))
     P = run.numpy()
     for name in ("query", "key", "value", "output"):
@@ -165,7 +165,7 @@ def test_gradients_are_differences(mechanism, rng):
         Y = run.forward(X, auxiliary=True, keep=False)
         return (Y * dY).sum() + 0.7 * run.samples.auxiliary
 
-    # Along a random direction of each array.
+    # Derivative along a random direction of each array.
     trained = [p.trained for p in run.layer.parameters]
     for array, gradient, differentiable in zip(
         [X, *run.parameters], [dX, *gradients], [True, *trained], strict=True
@@ -262,10 +262,10 @@ def test_dropout_acts_in_training_alone(rng):
     assert not np.array_equal(first, run.forward(X))
     np.testing.assert_array_equal(run.forward(X, training=True, seed=1), first)
     assert not np.array_equal(run.forward(X, training=True, seed=2), first)
-    # Samples of a batch draw apart.
+    # The samples of a batch have different masks.
     same = run.forward(np.repeat(X[:1], 2, axis=0), training=True, seed=1)
     assert not np.array_equal(same[0], same[1])
-    # The mask has the mean 1: with V all ones, rows are their sums of what is kept.
+    # The mask has the mean 1: for V all ones, each row is the sum of its kept entries.
     P = run.numpy()
     P["value.weight"][:], P["value.bias"][:] = 0, 1
     P["output.weight"][:], P["output.bias"][:] = np.eye(WIDTH), 0

@@ -1,4 +1,4 @@
-"""Methods: arguments, results, and how they are stopped."""
+"""Methods: arguments, results, and interruption."""
 
 import inspect
 import os
@@ -290,7 +290,7 @@ def test_a_comparison_draws_its_errors():
     labels = {t.text: (float(t.get("x")), float(t.get("y"))) for t in chart.iter(svg + "text")}
     assert {"a<b", "cur", "1e-3", "1e-2", "1e-1"} < set(labels)
     assert not {"exact", "failed", "far"} & set(labels)
-    # The axis is logarithmic, and a dot is in the line of its name.
+    # The axis is logarithmic, and each dot is in the row of its name.
     decade = labels["1e-2"][0] - labels["1e-3"][0]
     assert x == pytest.approx(
         [labels["1e-3"][0], labels["1e-2"][0] + decade * np.log10(2)], abs=0.2
@@ -401,7 +401,7 @@ def interrupt_after(seconds):
 
 
 def interrupted(function, wait=0.3):
-    """FitInterrupted, and how long after Ctrl-C it came."""
+    """Returns the FitInterrupted and the seconds from Ctrl-C until it was raised."""
     begin = time.perf_counter()
     timer = interrupt_after(wait)
     try:
@@ -434,8 +434,8 @@ def test_ctrl_c_without_a_result(method, rng):
     assert took < 5
 
 
-# What takes several times as long on one thread at order 3000 as it takes until Python sees the
-# Ctrl-C. `exact` is done too soon there.
+# Fits that take several times as long, on one thread at order 3000, as Python needs to notice
+# Ctrl-C. `exact` is too fast there.
 LONG_FITS = {
     "truncated_svd": {"rank": 900, "algorithm": "krylov"},
     "nystrom": {"rank": 1200, "form": "generalized"},
@@ -472,7 +472,7 @@ def test_ctrl_c_at_order_3000(method, order_3000):
 
 
 def test_ctrl_c_in_the_pivoted_qr_of_cur():
-    """LAPACK's dgeqp3 takes about a second: it is finished, and nothing is begun after it."""
+    """LAPACK's dgeqp3 takes about a second: it finishes, and nothing is started after it."""
     scale = 0.99 ** np.arange(3000)[:, None]
     calls = []
 

@@ -1,6 +1,6 @@
-"""The code of the notebooks in docs/notebooks runs, without Jupyter, and gives what they say.
+"""The code of the notebooks in docs/notebooks runs without Jupyter and gives the stated results.
 
-The site shows what they print and draw; `scripts/site` runs them in kernels of their own.
+The site shows the output and the figures; `scripts/site` runs the notebooks in their own kernels.
 """
 
 import os
@@ -18,10 +18,11 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Runs the cells of a notebook, one after the other: its names, and what it prints."""
-    # Files of the repository are named from where a notebook lies.
+    """Returns a function that runs the cells of a notebook in order and returns its names and
+    output."""
+    # Paths of repository files in a notebook are relative to its folder.
     monkeypatch.chdir(NOTEBOOKS)
-    # What there is on this machine of the paper's matrices is no part of the test.
+    # The paper's matrices on this machine are not part of the test.
     monkeypatch.setenv("MATAPPROX_MATRICES", "/nonexistent")
     plt.switch_backend("agg")
 

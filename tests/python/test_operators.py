@@ -1,4 +1,4 @@
-"""Matrices in: what becomes of arrays, sparse matrices and operators."""
+"""Matrices as input: the handling of arrays, sparse matrices and operators."""
 
 import pickle
 import threading
@@ -181,7 +181,7 @@ def test_sparse_with_long_indices(rng):
 
 
 class Products:
-    """No more than what the library asks for."""
+    """An object with only the attributes that the library requires."""
 
     def __init__(self, A):
         self.A = A

@@ -1,4 +1,4 @@
-"""What the documentation site is made of: all documents have a place there, all headers too."""
+"""Completeness of the documentation site: it contains all documents and all headers."""
 
 import importlib.util
 import re
@@ -55,9 +55,9 @@ def test_comments_stand_above_and_private_members_are_left_out(pages):
     kernel = section(pages["operators"], "KernelOperator")
     assert "const Matrix& points() const" in kernel
     assert "Matrix points_;" not in kernel
-    # What is private and virtual is there to be implemented.
+    # Private virtual functions are documented because users override them.
     assert "virtual void do_apply(" in section(pages["core"], "LinearOperator")
-    # The names of values belong to their enumeration; a template has the name behind it.
+    # The names of values belong to their enumeration; a template is listed under its own name.
     assert 'values{"pivoted_cholesky", "uniform"' in re.sub(
         r"\s*\n\s*", "", section(pages["methods"], "NystromForm")
     )

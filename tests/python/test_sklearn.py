@@ -1,4 +1,4 @@
-"""Estimators, beside scikit-learn's own and by its check_estimator."""
+"""Estimators, compared with scikit-learn's own and tested by its check_estimator."""
 
 import pickle
 import warnings
@@ -29,7 +29,7 @@ ESTIMATORS = [
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_check_estimator(estimator):
     with warnings.catch_warnings():
-        # Of the checks, not of the estimators.
+        # Warnings of the checks, not of the estimators.
         warnings.simplefilter("ignore")
         for _, check in estimator_checks_generator(estimator, mark="skip"):
             name = getattr(check, "func", check).__name__

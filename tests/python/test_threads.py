@@ -1,4 +1,4 @@
-"""What threads of Python do to fits, and fits to the end of the interpreter."""
+"""Fits and threads of Python, and fits at the end of the interpreter."""
 
 import gc
 import subprocess

@@ -1,4 +1,4 @@
-"""Gradients through operators, and attention as modules; skipped where there is no PyTorch."""
+"""Gradients through operators, and attention as modules; skipped without PyTorch."""
 
 import copy
 import io
@@ -22,11 +22,11 @@ layers = pytest.importorskip("matapprox._layers", exc_type=ma.NotAvailable)
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
 
-# PyTorch's own, of functions that it calls itself.
+# PyTorch's own warnings, about functions that it calls itself.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit:FutureWarning"),
-    # Of torch.compile, wherever a tensor with a gradient comes from outside of its graphs.
+    # A warning of torch.compile about any tensor with a gradient from outside its graphs.
     pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf"),
 ]
 
@@ -82,7 +82,7 @@ def test_products(name, shape):
         mt.multiply(A, x.float()), (dense @ x.float().double()).float(), rtol=0, atol=1e-6
     )
     assert mt.multiply(A, x.float()).dtype == torch.float32
-    # Views: every other column, and columns that are one.
+    # Views: every other column, and equal columns without copies.
     if len(shape) > 1:
         wide = torch.randn((*shape[:-1], 6), dtype=torch.float64)[..., ::2]
         torch.testing.assert_close(mt.multiply(A, wide), dense @ wide, rtol=1e-12, atol=1e-13)
@@ -311,7 +311,7 @@ def test_types_and_shapes():
     torch.testing.assert_close(module(x.expand(2, LENGTH, WIDTH))[1], one, rtol=0, atol=0)
     double = copy.deepcopy(module).double()
     torch.testing.assert_close(double(x.double()).float(), one, rtol=1e-4, atol=1e-5)
-    # Views of other arrays are copied, parameters that were moved are put together.
+    # Views of other arrays are copied; parameters that were moved are assembled again.
     X = torch.randn(WIDTH, 3, LENGTH).permute(1, 2, 0)
     torch.testing.assert_close(module(X), module(X.contiguous()), rtol=0, atol=0)
     narrow = attention("psf", value_width=3)
@@ -443,7 +443,7 @@ def test_mechanisms_are_described():
 
 
 class Block(torch.nn.Module):
-    """What PyTorch compiles around what it does not."""
+    """Operations that PyTorch compiles around operations that it does not compile."""
 
     def __init__(self, mechanism, **options):
         super().__init__()
@@ -504,7 +504,7 @@ def test_one_graph_of_a_whole_model_is_refused(dynamo):
         torch.compile(Block("softmax"), backend="eager", fullgraph=True)(x)
 
 
-# Beside other runtimes
+# Combination with other runtimes
 
 
 def test_several_threads_get_the_same_bits():

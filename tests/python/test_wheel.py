@@ -1,4 +1,4 @@
-"""What a wheel has besides (scripts/wheel): LAPACK from SciPy, the program, the licenses."""
+"""Additional parts of a wheel (scripts/wheel): LAPACK from SciPy, the program, the licenses."""
 
 import ctypes
 import signal

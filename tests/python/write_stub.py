@@ -2,7 +2,7 @@
 """Writes matapprox/_methods.pyi: the functions that are made from options, with their types.
 
 tests/python/write_stub.py            writes it
-tests/python/write_stub.py --check    says whether it is as it should be
+tests/python/write_stub.py --check    checks whether it is up to date
 """
 
 import inspect
@@ -39,7 +39,7 @@ def function_text(name, parameters, annotations, returns):
             lines.append(f"    {parameter.name}: {words},")
         else:
             optional = parameter.default is None and "None" not in words and words != "Progress"
-            # repr writes strings in single quotes, the formatter in double ones.
+            # repr writes strings in single quotes, the formatter in double quotes.
             default = repr(parameter.default).replace("'", '"')
             lines.append(
                 f"    {parameter.name}: {words}{' | None' if optional else ''} = {default},"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""An independent fit of Chord factors to six small matrices, in NumPy on dense matrices: it shares no code, no start and
-no optimizer settings with the library.
+"""Fits Chord factors to six small matrices in NumPy, on dense matrices and independently of the library: it shares no
+code, no start and no optimizer settings with it.
 
     chord_fit.py > chord_fit.csv
 
-For each matrix three starts: Adam (steps 0.1, cosine annealing, 4000 steps), then SciPy's L-BFGS-B. The file holds the
-best and the worst of the three errors |A - W_1...W_M|_F, and |A|_F to see that both sides mean the same matrix.
+For each matrix three starts: Adam (steps 0.1, cosine annealing, 4000 steps), then SciPy's L-BFGS-B. The file contains the
+best and the worst of the three errors |A - W_1...W_M|_F, and |A|_F to check that both sides use the same matrix.
 Takes about five minutes on one core.
 """
 import csv
@@ -20,7 +20,7 @@ ADAM_STEPS = 4000
 
 
 def grid(width):
-    """Adjacency matrix of a width x width grid with its diagonals to the right, and 4 on the diagonal."""
+    """-1 between neighbors of a width x width grid with one diagonal in each square, and 4 on the diagonal."""
     n = width * width
     A = 4.0 * np.eye(n)
     for x in range(width):
@@ -32,7 +32,7 @@ def grid(width):
 
 
 def permutation(n, step):
-    """Row i has its 1 at column step i + 3 mod n."""
+    """Row i has its 1 in column step i + 3 mod n."""
     A = np.zeros((n, n))
     A[np.arange(n), (step * np.arange(n) + 3) % n] = 1.0
     return A
@@ -49,7 +49,7 @@ def matrices():
 
 
 def chord_mask(n):
-    """Where a factor of the reference pattern stores: columns i, i + 1, i + 2, i + 4 ... mod n."""
+    """Mask of the entries stored by a factor of the reference pattern: columns i, i + 1, i + 2, i + 4 ... mod n."""
     links = [0] + [2**k for k in range(int(math.floor(math.log2(n))))]
     mask = np.zeros((n, n), bool)
     for offset in links:
@@ -70,7 +70,7 @@ class Problem:
         return W
 
     def objective(self, values):
-        """f and its gradient, by the dense formula dW_m = L_m^T R T_m^T."""
+        """Returns f and its gradient, by the dense formula dW_m = L_m^T R T_m^T."""
         W = self.dense(values)
         left = [np.eye(len(self.X))]
         for factor in W[:-1]:

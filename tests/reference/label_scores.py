@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""F1 and areas under ROC curves of sets of labels, by scikit-learn.
+"""F1 and areas under ROC curves of sets of labels, computed by scikit-learn.
 
     label_scores.py > label_scores.json
 
-Scores have one decimal, so that many are equal; a label is given where its score is above 0. Some labels are on no
-sample, on all of them, or never given.
+Scores have one decimal, so that many are equal; a label is predicted if its score is above 0. Some labels occur on no
+sample, on all samples, or are never predicted.
 """
 import json
 import sys

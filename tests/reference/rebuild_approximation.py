@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rebuilds the matrix that a saved approximation stands for, from docs/file-format.md and
+"""Rebuilds the matrix that a saved approximation represents, from docs/file-format.md and
 docs/random.md alone: shares no code with the library.
 
     rebuild_approximation.py out.h5               prints its size and Frobenius norm
@@ -145,7 +145,7 @@ def text(value):
 
 
 def numbers(group, name):
-    """A dataset as float64 or int64, its checksum verified."""
+    """Returns a dataset as float64 or int64 and verifies its checksum."""
     dataset = group[name]
     stored = np.ascontiguousarray(dataset[()])
     if "crc32" in dataset.attrs:
@@ -189,14 +189,14 @@ def wanted(condition, group, what):
 
 
 def attribute(group, name, otherwise):
-    """A number that may be missing."""
+    """Returns a number that may be missing."""
     value = float(group.attrs.get(name, otherwise))
     wanted(np.isfinite(value), group, f"{name} is not finite")
     return value
 
 
 def stored_as(group, name, dtype):
-    """A dataset in the type that it has to have, its checksum verified."""
+    """Returns a dataset that must have this type, and verifies its checksum."""
     wanted(group[name].dtype == dtype, group, f"{name} are not stored as {np.dtype(dtype)}")
     return numbers(group, name).astype(dtype)
 
@@ -206,8 +206,8 @@ def value_bytes(count, bits):
 
 
 def unpacked(data, count, bits, offset):
-    """`count` values in `bits` bits from the first byte of data on, without their scale: q + offset
-    or an IEEE number."""
+    """Returns `count` values of `bits` bits from the first byte of data on, without their scale: q + offset or an IEEE
+    number."""
     if bits > 16:
         return data[:count * bits // 8].view(f"<f{bits // 8}").astype(np.float64)
     flags = np.unpackbits(data[:value_bytes(count, bits)], count=count * bits, bitorder="little")
@@ -243,7 +243,8 @@ def packed_matrix(group):
 
 
 def base_128(data, count):
-    """The first `count` numbers in base 128 of data, at most 9 bytes each, and their bytes."""
+    """Returns the first `count` numbers in base 128 of data, at most 9 bytes each, and the number of bytes they
+    take."""
     data = data[:9 * count]
     ends = np.flatnonzero(data < 128)[:count]
     begins = np.concatenate(([0], ends[:-1] + 1))
@@ -256,7 +257,7 @@ def base_128(data, count):
 
 
 class LeafArrays:
-    """Takes the widths, scales and bytes of leaf after leaf."""
+    """Consumes the widths, scales and bytes of one leaf after the other."""
 
     def __init__(self, group):
         self.group = group
@@ -289,7 +290,7 @@ class LeafArrays:
         return values
 
     def take_scaled(self, count, width):
-        """Values of a dense or a sparse leaf, with a scale for each 64 of at most 16 bits."""
+        """Values of a dense or a sparse leaf, with a scale for each 64 values of at most 16 bits."""
         values = self.take_values(count, width)
         if width <= 16:
             values = values * np.repeat(self.take_scales(-(-count // 64)), 64)[:count]
@@ -477,7 +478,7 @@ def read_matrix(path):
 
 
 def norm(A):
-    """|A|_F, also where squares overflow."""
+    """|A|_F, even if squares overflow."""
     largest = np.abs(A).max()
     return float(largest * np.linalg.norm(A / largest)) if largest > 0 else 0.0
 
@@ -499,7 +500,7 @@ def compare(file, Ahat, path):
 
 
 def check():
-    """The check values that docs/random.md states."""
+    """Verifies the check values that docs/random.md states."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "random.md").read_text()
     stated_words = [int(w, 16) for w in
                     re.search(r"i = 0, j = 0\):\s+((?:0x[0-9A-F]{8}\s?){4})", page)[1].split()]

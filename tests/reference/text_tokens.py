@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Words and pieces of words of generated texts, by other programs than ours: words and their vocabulary by Python's re
+"""Words and pieces of words of generated texts, computed by other programs: words and their vocabulary by Python's re
 and Counter, pieces by the package `tokenizers` (WordPiece as in BERT).
 
     text_tokens.py > text_tokens.json
 
 The texts are drawn with a fixed seed from stems, endings, numbers, punctuation, letters beyond ASCII, tabs, line ends
-and a few control characters; words beyond ASCII are in lower case, as ours leaves those as they are.
+and a few control characters; words beyond ASCII are in lower case, because our tokenizer leaves them unchanged.
 """
 import collections
 import json
@@ -53,7 +53,7 @@ def vocabulary_of(texts):
 
 
 def pieces_of(texts):
-    """A vocabulary that does not hold all words whole, and the ids of the texts' pieces."""
+    """Returns a vocabulary that does not contain all words as a whole, and the ids of the texts' pieces."""
     letters = sorted({letter for text in texts for word in words_of(text) for letter in word if letter not in "qz6"})
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"] + letters + ["##" + letter for letter in letters if letter != "w"]
     vocabulary += ["the", "film", "act", "pl", "play", "un", "view", "re", "##view", "##s", "##ed", "##ing", "##ab",

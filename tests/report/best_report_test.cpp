@@ -58,7 +58,7 @@ TEST(Partition, SpreadsTheBitsOfEachLeafOverItsEntries) {
     EXPECT_EQ(std::accumulate(partition.bytes.begin(), partition.bytes.end(), Index{0}), bytes);
     EXPECT_EQ(std::accumulate(partition.leaves.begin(), partition.leaves.end(), Index{0}),
               static_cast<Index>(blocks.content().leaves.size()));
-    // The upper left corner of every leaf is that of a border.
+    // The upper left corner of every leaf is on a border.
     for (const BlockLeaf& leaf : blocks.content().leaves) {
       EXPECT_TRUE(partition.borders(zoom * leaf.row, zoom * leaf.column));
       EXPECT_FALSE(partition.borders(zoom * leaf.row + 1, zoom * leaf.column + 1));

@@ -69,7 +69,7 @@ TEST(StorageChart, HasTheFrontTheLinesAndNoErrorOfZero) {
   ASSERT_EQ(chart.lines.size(), 2U);
   EXPECT_EQ(chart.lines[0].x, 8 * 10000);
   EXPECT_EQ(chart.lines[1].x, 8 * 500);
-  // The values of the non-zeros are left out beside a given form of about that size.
+  // The line for the values of the nonzeros is omitted if a given form of about that size is shown.
   ComparisonRow given = ranked("as_is", 1);
   given.storage = Storage{500, 6800};
   const Chart with_given = storage_chart(comparison_of({given, ranked("cur", 2)}), sweep);

@@ -265,7 +265,7 @@ TEST(Compare, ShowsTheSymmetricFormOnlyForSymmetricMatrices) {
   EXPECT_THAT(names(symmetric_example(8)), testing::Contains("truncated_svd_symmetric"));
   const DenseOperator other(random_normal_matrix(2, RandomStream::kGenerator, 8, 8));
   EXPECT_THAT(names(other), Not(testing::Contains("truncated_svd_symmetric")));
-  EXPECT_THAT(names(other), Not(testing::Contains("exact")));  // that is as_is
+  EXPECT_THAT(names(other), Not(testing::Contains("exact")));  // shown as as_is
   EXPECT_EQ(names(other).size(), methods().size());
 }
 
@@ -289,7 +289,7 @@ TEST(Compare, StoppedBeforeItStartsRunsNothing) {
   control.stop = &stop;
   SparseMatrix identity(5, 5);
   identity.setIdentity();
-  const SparseOperator A(identity);  // knows its facts, so that only the methods are stopped
+  const SparseOperator A(identity);  // has known facts, so that only the methods are stopped
   ComparisonOptions options;
   options.measure.time_products = false;
   const Comparison comparison = compare(A, options, control);

@@ -98,7 +98,7 @@ TEST(HeatMap, PngHasOnePixelACell) {
   EXPECT_EQ(image.values, expected);
 }
 
-/// The images that an SVG holds, as gray values.
+/// The images in an SVG, as gray values.
 std::vector<Matrix> embedded_images(const std::string& svg) {
   const std::string head = "data:image/png;base64,";
   const std::string letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -135,7 +135,8 @@ TEST(HeatMap, ASheetHasEachImageInItsOwnColors) {
   EXPECT_GT(parse_image(files.png, "sheet").values.cols(), 800);
   const std::vector<Matrix> images = embedded_images(files.svg);
   ASSERT_EQ(images.size(), 3U);
-  // gnuplot mixes colors of the palette by itself: two of 255 levels beside our PNG.
+  // gnuplot interpolates palette colors itself: they differ from our PNG by up to two of 255
+  // levels.
   const std::vector<const SheetImage*> shown{&rows[0][0], &rows[0][1], &rows[1][0]};
   for (std::size_t k = 0; k < 3; ++k) {
     const Matrix expected = parse_image(heat_map_png(shown[k]->cells, shown[k]->scale), "k").values;

@@ -138,7 +138,7 @@ TEST(TerminalTable, CellsStayInTheirLineAndSequencesWhole) {
   std::string word;
   for (int i = 0; i < 150; ++i) word += "\u00e9";
   std::string lines = wrapped("x" + word, 2);
-  EXPECT_EQ(visible_lines(lines), lines);  // legal UTF-8
+  EXPECT_EQ(visible_lines(lines), lines);  // valid UTF-8
   EXPECT_EQ(wrapped(std::string(150, ' ') + "x" + std::string(120, ' '), 2).back(), '\n');
 }
 

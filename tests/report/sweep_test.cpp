@@ -57,14 +57,14 @@ TEST(Sweep, HasEveryMethodAtEveryShareWithinItsStorage) {
     }
     EXPECT_GE(count, 3) << method;
   }
-  // Rank 1 of truncated_svd takes 65 numbers, more than an eighth of 500.
+  // Rank 1 of truncated_svd needs 65 numbers, more than an eighth of 500.
   EXPECT_THAT(
       sweep.absences,
       testing::Contains(HasSubstr("rank 1 stores 65 numbers (520 bytes), more than the "
                                   "budget of 62 (not shown: CUR at 1/8; truncated SVD at 1/8)")));
 }
 
-/// Points of all precisions stand at their bytes, and the sweep is at shares of the bytes.
+/// Points of all precisions are placed at their bytes, and the sweep uses fractions of the bytes.
 TEST(Sweep, PackedValuesCountByTheirBytes) {
   Case made = quick_case({StorageBudget::Unit::kNumbers, 500});
   made.options.methods = {"truncated_svd", "hierarchical"};
@@ -104,7 +104,8 @@ TEST(Sweep, ChordBelowItsPatternHasFewerFactors) {
   for (const SweepPoint& found : sweep.points) {
     if (found.method == "chord") bytes.push_back(found.bytes);
   }
-  // Each of the 30, 6 and 12 links has an offset too, each of the 5, 1 and 2 factors their number.
+  // Each of the 30, 6 and 12 links also stores an offset, each of the 5, 1 and 2 factors its number
+  // of links.
   EXPECT_THAT(
       bytes,
       testing::UnorderedElementsAre(8 * (960 + 30 + 5), 8 * (192 + 6 + 1), 8 * (384 + 12 + 2)));

@@ -1,4 +1,5 @@
-// Rows of an experiment on a GPU, whose kernels the host runs here, beside those of the CPU.
+// Rows of an experiment on a GPU, whose kernels run on the host here, compared with those of the
+// CPU.
 
 #include "experiment.hpp"
 
@@ -51,7 +52,7 @@ ExperimentOptions kept_in(const std::string& name) {
   return options;
 }
 
-/// The rows with the GPU's kernels on the host; counts the trainers that were moved there.
+/// Trains the rows with GPU kernels on the host; counts the trainers that were moved there.
 struct RunOnHost {
   HostQueue queue;
   Index moved = 0;
@@ -77,7 +78,7 @@ TEST(ExperimentOnAGpu, RowsAgreeWithThoseOfTheCpu) {
   const ExperimentResult cpu = run_experiment(two_seeds(), kept_in("cpu"), stop, {});
   RunOnHost gpu;
   const ExperimentResult found = gpu.run(kept_in("gpu"));
-  EXPECT_EQ(gpu.moved, 3);  // one for the estimate, which both seeds share
+  EXPECT_EQ(gpu.moved, 3);  // one for the estimate, shared by both seeds
   EXPECT_EQ(gpu.planned.on_gpu, 2U);
   EXPECT_GT(gpu.planned.seconds, 0);
   ASSERT_EQ(found.rows.size(), 2U);

@@ -39,7 +39,7 @@ TEST(Paper, HasTheRowsOfBothTables) {
   }
 }
 
-// What the paper says in words: SF has the smaller error on 19 of the 27, and on all networks.
+// Statement of the paper: SF has the smaller error on 19 of the 27, and on all networks.
 TEST(Paper, PrintedErrorsCountAsThePaperCountsThem) {
   int sf_wins = 0;
   for (const PaperMatrix& row : select_matrices(PaperTable::kTable1, {})) {

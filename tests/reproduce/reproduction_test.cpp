@@ -40,7 +40,7 @@ ReproductionOptions quick_options(const std::string& matrices) {
   return options;
 }
 
-/// What is said on the way.
+/// Collects the notes of a reproduction.
 struct Notes {
   std::vector<std::string> texts;
   ReproductionEvents events() {
@@ -120,7 +120,7 @@ TEST(Reproduction, AnInterruptedRunGoesOnWhereItWas) {
   const Reproduction part = reproduce(options, control, events);
   EXPECT_TRUE(part.interrupted);
   EXPECT_EQ(part.finished().size(), 1U);
-  EXPECT_EQ(part.finished().front()->paper.name, "Sawmill");  // the largest goes first
+  EXPECT_EQ(part.finished().front()->paper.name, "Sawmill");  // the largest row is fitted first
   EXPECT_THAT(part.unfinished().front()->status, HasSubstr("interrupted"));
 
   const Reproduction rest = reproduce(options);
@@ -269,7 +269,7 @@ TEST(Reproduction, DocumentsAreWellFormed) {
   }
 }
 
-// The real files, where they are: orders up to 24 take a second.
+// The real files, if present: orders up to 24 take a second.
 TEST(Reproduction, SmallRowsOfTable1) {
   const std::string matrices = shared_matrices();
   if (matrices.empty()) GTEST_SKIP() << "the paper's matrices are not on this machine";

@@ -25,7 +25,7 @@ std::shared_ptr<const FactorProduct> shared(const Approximation& B) {
 
 Matrix dense_of(const LinearOperator& A) { return A.columns_at(index_range(0, A.cols())); }
 
-/// Eigenvalues 1, 1/4, 1/9, ...
+/// A matrix with the eigenvalues 1, 1/4, 1/9, ...
 Matrix decaying(Index n) {
   return test::with_eigenvalues(test::harmonic_spectrum(n).array().square(), 6);
 }
@@ -69,7 +69,7 @@ TEST(Preconditioner, OfAnIndefiniteInverseIsPositiveDefinite) {
   EXPECT_LT(solve(A, b, options, M.get()).iterations, solve(A, b, options).iterations);
 }
 
-// U S V^T with V that is not U: what is not symmetric of it is left out.
+// U S V^T with V different from U: the nonsymmetric part is dropped.
 TEST(Preconditioner, TakesTheSymmetricPartOfALowRankProduct) {
   const Index n = 20;
   const Matrix L = test::random_matrix(n, 3, 1);
@@ -81,7 +81,8 @@ TEST(Preconditioner, TakesTheSymmetricPartOfALowRankProduct) {
     const Eigen::SelfAdjointEigenSolver<Matrix> eigen(0.5 * (product + product.transpose()));
     const Matrix U = eigen.eigenvectors().rightCols(3);
     const Vector l = eigen.eigenvalues().tail(3);
-    ASSERT_GT(l(0), 10 * std::abs(eigen.eigenvalues()(0)));  // three are positive and large
+    ASSERT_GT(l(0), 10 * std::abs(eigen.eigenvalues()(0)));  // three eigenvalues are positive and
+                                                             // large
     const Matrix expected =
         U * l.asDiagonal() * U.transpose() + l(0) * (Matrix::Identity(n, n) - U * U.transpose());
     EXPECT_CLOSE(dense_of(*preconditioner_of_inverse(B, true)), expected, 1e-12);

@@ -1,5 +1,5 @@
-// Singular systems and those at the ends of the range of doubles, held to the least-squares
-// solution of a dense complete orthogonal decomposition.
+// Singular systems, and systems at the ends of the range of doubles, compared with the
+// least-squares solution of a dense complete orthogonal decomposition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The Laplacian of the path of n vertices; its null space holds the constant vectors.
+/// The Laplacian of the path of n vertices; its null space consists of the constant vectors.
 Matrix path_laplacian(Index n) {
   Matrix A = Matrix::Zero(n, n);
   for (Index i = 0; i + 1 < n; ++i) {
@@ -32,7 +32,7 @@ Matrix path_laplacian(Index n) {
   return A;
 }
 
-/// I minus a cyclic shift: normal, singular, not symmetric.
+/// I minus a cyclic shift: normal, singular, nonsymmetric.
 Matrix cyclic_difference(Index n) {
   Matrix A = Matrix::Identity(n, n);
   for (Index i = 0; i < n; ++i) A(i, (i + 1) % n) -= 1;
@@ -85,7 +85,7 @@ std::vector<NamedMatrix> symmetric_singular() {
   return all;
 }
 
-/// Checks that hold for every result, whatever its end.
+/// Checks that hold for every result, however the solver ended.
 void expect_honest(const SolveResult& found,
                    const Matrix& A,
                    const Vector& b,
@@ -110,7 +110,7 @@ TEST(SingularSystem, MinresAndAutoReachTheLeastSquaresResidual) {
         const SolveResult found = solve(DenseOperator(one.A), b, options);
         const std::string name = one.name + ' ' + std::string(enum_name(solver));
         expect_honest(found, one.A, b, options, name);
-        // At the least residual |A r| may be above the bound of kInconsistent still.
+        // At the least residual |A r| may still exceed the bound of kInconsistent.
         EXPECT_TRUE(found.end == SolveEnd::kInconsistent || found.end == SolveEnd::kStagnated)
             << name << ' ' << found.message;
         EXPECT_LE(found.relative_residual, least * (1 + 1e-9)) << name;
@@ -173,7 +173,7 @@ TEST(SingularSystem, TheLeastResidualIsThatWithoutThePreconditioner) {
   }
 }
 
-// Rounding may end MINRES with M well above the least residual in the norm of M.
+// For some M rounding may end MINRES well above the least residual in the norm of M.
 TEST(SingularSystem, TheLeastResidualWithAPreconditionerThatHelpsNothing) {
   for (const double condition : {10.0, 1e3, 1e5}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -200,7 +200,7 @@ TEST(SingularSystem, TheLeastResidualWithAPreconditionerThatHelpsNothing) {
   }
 }
 
-// GMRES that starts again after few dimensions stagnates with it; MINRES does without.
+// Restarted GMRES stagnates with this preconditioner; MINRES without it converges.
 TEST(SingularSystem, AutoLeavesOutAnIndefinitePreconditionerThatGmresGetsNoFurtherWith) {
   Index left_out = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -221,7 +221,7 @@ TEST(SingularSystem, AutoLeavesOutAnIndefinitePreconditionerThatGmresGetsNoFurth
   EXPECT_GT(left_out, 0);
 }
 
-// A normal matrix has the range of its transpose, and GMRES finds the least residual.
+// A normal matrix has the same range as its transpose, and GMRES finds the least residual.
 TEST(SingularSystem, GmresReachesTheLeastResidualOfNormalMatrices) {
   for (const Matrix& A : {cyclic_difference(20), skew(21), skew(1), rank_deficient(30, true)}) {
     const Index n = A.rows();
@@ -236,7 +236,7 @@ TEST(SingularSystem, GmresReachesTheLeastResidualOfNormalMatrices) {
 }
 
 TEST(SingularSystem, ABreakdownOfGmresIsSaid) {
-  // b is in the range of A, but A b = 0: no Krylov space holds the solution.
+  // b is in the range of A, but A b = 0: no Krylov space contains the solution.
   Matrix A = Matrix::Zero(2, 2);
   A(0, 1) = 1;
   const SolveResult found = solve(DenseOperator(A), Vector::Unit(2, 0));
@@ -246,7 +246,7 @@ TEST(SingularSystem, ABreakdownOfGmresIsSaid) {
   EXPECT_THAT(found.message, HasSubstr("A looks singular"));
 }
 
-// A condition number of 1e6 is none: the system is solved, and nothing is said of singularity.
+// A condition number of 1e6 does not count as singular: the system is solved without a message.
 TEST(SingularSystem, IllConditionedSystemsAreSolved) {
   for (const double condition : {1e3, 1e6, 1e9}) {
     const Index n = 40;
@@ -266,7 +266,7 @@ TEST(SingularSystem, IllConditionedSystemsAreSolved) {
   }
 }
 
-// Rows of a penalty method: one entry far above all others.
+// Rows of a penalty method: one entry far larger than all others.
 TEST(SingularSystem, PenaltyRowsAreSolved) {
   const Index n = 60;
   Matrix A = 2 * Matrix::Identity(n, n);

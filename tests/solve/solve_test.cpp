@@ -29,20 +29,20 @@ using testing::HasSubstr;
 
 Vector right_side(Index n) { return test::random_matrix(n, 1, 77); }
 
-/// Symmetric, eigenvalues from 1 to 100, `negative` of them with the other sign.
+/// A symmetric matrix with eigenvalues from 1 to 100, `negative` of them with opposite sign.
 Matrix symmetric_matrix(Index n, Index negative) {
   Vector lambda = Vector::LinSpaced(n, 1, 100);
   lambda.head(negative) *= -1;
   return test::with_eigenvalues(lambda, 3);
 }
 
-/// Not symmetric, with a dominant diagonal.
+/// A nonsymmetric matrix with a dominant diagonal.
 Matrix unsymmetric_matrix(Index n) {
   return test::random_matrix(n, n, 5) / std::sqrt(static_cast<double>(n)) +
          3.0 * Matrix::Identity(n, n);
 }
 
-/// Symmetric positive definite, not far from a multiple of the identity.
+/// A symmetric positive definite matrix, not far from a multiple of the identity.
 DenseOperator positive_preconditioner(Index n) {
   return DenseOperator(test::with_eigenvalues(Vector::LinSpaced(n, 0.5, 2), 8));
 }
@@ -92,11 +92,12 @@ TEST(Solve, ConjugateGradientsOnAGridAgreeWithCholesky) {
   EXPECT_CLOSE(found.x, Matrix(A).ldlt().solve(b), 1e-10);
 }
 
-// Eigen's solvers from the same start after the same number of iterations.
+// Compares with Eigen's solvers from the same start after the same number of iterations.
 TEST(Solve, EveryIterateIsThatOfEigensSolvers) {
   const Index n = 40;
   const Vector b = right_side(n);
-  // The residual falls in every step of conjugate gradients on it, so that the best x is the last.
+  // The residual falls in every step of conjugate gradients for this matrix, so that the last x is
+  // the best.
   const Matrix spd = symmetric_matrix(n, 0) + 100 * Matrix::Identity(n, n);
   const Matrix indefinite = symmetric_matrix(n, 15);
   const Matrix unsymmetric = unsymmetric_matrix(n);
@@ -292,7 +293,7 @@ TEST(Solve, SmallestCases) {
 }
 
 TEST(Solve, SingularMatricesConvergeWhereThereIsASolution) {
-  // A diagonal matrix with a zero: b has nothing there, or something.
+  // A diagonal matrix with a zero; the corresponding entry of b is zero, or not.
   const Index n = 12;
   Vector diagonal = Vector::LinSpaced(n, 1, 2);
   diagonal(5) = 0;
@@ -316,7 +317,7 @@ TEST(Solve, SingularMatricesConvergeWhereThereIsASolution) {
 }
 
 TEST(Solve, SaysThatARestartIsTooSmall) {
-  // A cyclic shift: the residual stays 1 until the space has n dimensions.
+  // A cyclic shift: the residual stays 1 until the Krylov space has n dimensions.
   const Index n = 20;
   Matrix shift = Matrix::Zero(n, n);
   for (Index i = 0; i < n; ++i) shift(i, (i + 1) % n) = 1;
@@ -329,7 +330,7 @@ TEST(Solve, SaysThatARestartIsTooSmall) {
 }
 
 TEST(Solve, RoundingEndsTheSearchForMore) {
-  // Condition 1e10: no x in doubles has a residual of 1e-16.
+  // Condition number 1e10: no x in doubles has a residual of 1e-16.
   const Vector lambda = test::geometric_spectrum(11);
   const Matrix A = test::with_eigenvalues(lambda, 4);
   const Vector b = right_side(11);
@@ -387,8 +388,8 @@ TEST(Solve, TheNumberOfThreadsChangesNoBit) {
   }
 }
 
-/// Penalties on the diagonal, graded entries, and mirror images that differ by one unit, by 1e-13
-/// or by 1e-6 of themselves, or are not alike.
+/// Penalties on the diagonal, graded entries, and mirror images that differ by one unit in the last
+/// place, by 1e-13 or 1e-6 of their size, or are unrelated.
 Matrix nearly_symmetric_system(std::uint64_t seed, Index n) {
   const double differences[] = {0, kEps, 1e-13, 1e-6, 0.5};
   Matrix A = test::random_matrix(n, n, seed) / std::sqrt(static_cast<double>(n));
@@ -420,7 +421,7 @@ TEST(Solve, TheResidualIsThatOfTheMatrixAsItIsGiven) {
       for (const LinearOperator* preconditioner :
            {static_cast<const LinearOperator*>(nullptr), M.get()}) {
         const SolveResult found = solve(*op, b, {.max_iterations = 300}, preconditioner);
-        // A x is known to n eps |A| |x| in either order of summation.
+        // A x is accurate to n eps |A| |x| in either order of summation.
         const double rounding = static_cast<double>(2 * n) * kEps *
                                 (A.cwiseAbs() * found.x.cwiseAbs() + b.cwiseAbs()).norm() /
                                 b.norm();

@@ -5,8 +5,8 @@
 
 namespace matapprox::test {
 
-/// A mechanism for tokens X, with its parameters at their start, to hold its effective matrix
-/// against a formula with N x N arrays.
+/// A mechanism for tokens X with its initial parameters, for comparing its effective matrix with a
+/// formula in N x N arrays.
 struct AttentionExample {
   AttentionExample(const std::string& mechanism,
                    const attention::TokenMatrix<double>& tokens,
@@ -23,7 +23,7 @@ struct AttentionExample {
   Matrix value(Index head) const { return part("a.value", head); }
   Matrix part(const std::string& name, Index head) const;
   double scale() const;  ///< p^(-1/2)
-  /// The numbers of a parameter, to be changed.
+  /// The values of a parameter, which may be changed.
   attention::TokenMap<double> parameter(const std::string& name);
 
   attention::TokenMatrix<double> X;
@@ -33,7 +33,7 @@ struct AttentionExample {
   LayerRun<double> run;
 };
 
-/// To 1e-12 of the expected norm.
+/// Expects equality to 1e-12 of the expected norm.
 void expect_same_matrix(const Matrix& actual, const Matrix& expected);
 
 }  // namespace matapprox::test

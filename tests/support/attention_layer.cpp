@@ -47,7 +47,7 @@ void expect_layer_adjoint(LayerRun<double>& run,
     }
     return flat(run.forward(X + t * v, mask));
   };
-  along(0);  // the forward pass of the backward pass
+  along(0);  // the forward pass that the backward pass needs
   std::fill(run.gradient.begin(), run.gradient.end(), 0.0);
   const attention::TokenMatrix<double> dX = run.backward(X, u, mask);
   Vector pulled(direction.size());

@@ -5,12 +5,12 @@
 
 namespace matapprox::test {
 
-/// N x d numbers, standard normal.
+/// N x d standard normal numbers.
 attention::TokenMatrix<double> random_tokens(Index n, Index d, std::uint64_t seed);
-/// Its numbers, row after row.
+/// The entries of A, row by row.
 Vector flat(const attention::TokenMatrix<double>& A);
 
-/// A layer with its parameters at their start, its gradient and its memory, run on one sample after
+/// A layer with its initial parameters, its gradient and its memory, for running one sample after
 /// the other.
 template <class T>
 struct LayerRun {
@@ -52,7 +52,7 @@ struct LayerRun {
   Index width_out;
   std::vector<T> parameters;
   std::vector<T> gradient;
-  bool training = false;  ///< dropout acts, drawn from `random`
+  bool training = false;  ///< true: dropout is active, drawn from `random`
   attention::RandomKey random = {};
   attention::Cache<T> cache;
   attention::Workspace<T> workspace;
@@ -60,13 +60,14 @@ struct LayerRun {
 
 /// X W + b with the parameters NAME.weight and NAME.bias of a run.
 Matrix linear_of(const LayerRun<double>& run, const std::string& name, const Matrix& X);
-/// The parameter of that name as a matrix.
+/// The parameter with this name as a matrix.
 Matrix parameter_of(const LayerRun<double>& run, const std::string& name);
 /// exp(S) with rows divided by their sums.
 Matrix row_softmax(const Matrix& S);
 
-/// The same of a layer, by support/finite_differences.hpp. J is the derivative of Y by X and all
-/// parameters; the direction is v for X and random for the parameters that are trained.
+/// Checks the backward pass of a layer by support/finite_differences.hpp. J is the derivative of Y
+/// with respect to X and all parameters; the direction is v for X and random for the trained
+/// parameters.
 void expect_layer_adjoint(LayerRun<double>& run,
                           const attention::TokenMatrix<double>& X,
                           const attention::TokenMatrix<double>& v,

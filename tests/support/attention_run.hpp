@@ -9,12 +9,13 @@ namespace matapprox::test {
 
 Arguments operator+(Arguments first, const Arguments& second);
 
-/// `matapprox attention` with these arguments.
+/// Runs `matapprox attention` with these arguments.
 ProgramResult run_attention(const Arguments& arguments);
 
-/// `train` for a model of a few thousand numbers that learns `adding` in a hundred steps.
+/// Options of `train` for a model of a few thousand numbers that learns `adding` in a hundred
+/// steps.
 extern const Arguments kSmallRun;
-/// The same for a hundred steps and an output file.
+/// The same options with a hundred steps and an output file.
 Arguments small_run(const std::string& output, const Arguments& more = {});
 
 /// The parameters of a saved model, as bytes.
@@ -23,7 +24,7 @@ std::string parameters_of(const std::string& model);
 /// Fails the test unless the program refused with this exit code and a message with `text`.
 void expect_refusal(const ProgramResult& result, int exit_code, const std::string& text);
 
-/// A token file of the smallest: two classes, three texts each.
+/// A minimal token file: two classes, three texts each.
 std::string tiny_token_file();
 
 }  // namespace matapprox::test

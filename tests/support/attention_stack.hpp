@@ -5,9 +5,9 @@
 
 namespace matapprox::test {
 
-/// Layers of one mechanism on top of each other, X_{l+1} = X_l + A_l(X_l), which hand on the
-/// residual scores of the mechanism. The result has one column more than the tokens: its first
-/// entry is the sum of the auxiliary losses, so that they are part of the derivative.
+/// A stack of layers of one mechanism, X_{l+1} = X_l + A_l(X_l), which pass on the residual scores
+/// of the mechanism. The result has one more column than the tokens: its first entry is the sum of
+/// the auxiliary losses, so that they are part of the derivative.
 class AttentionStack final : public attention::Layer<double> {
  public:
   AttentionStack(attention::ParameterList& list,

@@ -3,7 +3,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/training/model.hpp"
 
-// Models and samples by which the kernels of a training step on a GPU are tested on the host.
+// Models and samples for testing the kernels of a GPU training step on the host.
 
 namespace matapprox {
 
@@ -19,7 +19,7 @@ inline training::ModelDescription device_step_model() {
   return description;
 }
 
-/// A batch of random samples that fit the task, the last tokens of every second one padding.
+/// A batch of random samples for the task; in every second one the last tokens are padding.
 inline std::vector<tasks::Sample> device_step_samples(const tasks::TaskShape& task, Index count) {
   std::vector<tasks::Sample> samples(static_cast<std::size_t>(count));
   Index next = 0;
@@ -34,7 +34,7 @@ inline std::vector<tasks::Sample> device_step_samples(const tasks::TaskShape& ta
             static_cast<std::int32_t>(draw() * static_cast<double>(task.vocabulary)));
       }
     }
-    // Where texts come in pairs, this is between them.
+    // In tasks with pairs of texts this token separates them.
     if (task.vocabulary > 2) sample.tokens[static_cast<std::size_t>(2 + s)] = 2;
     if (s % 2 == 1) {
       sample.mask.assign(static_cast<std::size_t>(task.length), 1);
@@ -50,7 +50,7 @@ inline std::vector<tasks::Sample> device_step_samples(const tasks::TaskShape& ta
   return samples;
 }
 
-/// Numbers of several heads and layers, and every second sample with padding.
+/// A model with several heads and layers; `attention` selects the mechanism.
 inline training::ModelDescription device_block_model(const std::string& attention) {
   training::ModelDescription description = device_step_model();
   description.options.attention = attention;

@@ -13,11 +13,10 @@ namespace matapprox::test {
 
 inline constexpr double kEps = std::numeric_limits<double>::epsilon();
 
-/// Bound on the relative error of a value that comes from this many operations in a row, each
-/// rounded to the nearest double: gamma_k = k u / (1 - k u) with u = eps / 2. A sum of k terms has
-/// at most this error relative to the sum of their absolute values, in every order of addition, and
-/// so on every instruction set (Higham, Accuracy and Stability of Numerical Algorithms,
-/// Section 3.1).
+/// Bound on the relative error of a value after this many consecutive operations, each rounded to
+/// the nearest double: gamma_k = k u / (1 - k u) with u = eps / 2. A sum of k terms has at most
+/// this error relative to the sum of their absolute values, in every order of addition, and so on
+/// every instruction set (Higham, Accuracy and Stability of Numerical Algorithms, Section 3.1).
 constexpr double rounding(Index operations) {
   const double ku = static_cast<double>(operations) * kEps / 2;
   return ku / (1 - ku);
@@ -33,7 +32,7 @@ constexpr double rounding(Index operations) {
 /// Every entry has the same bits.
 ::testing::AssertionResult same_bits(const Matrix& actual, const Matrix& expected);
 
-/// `call` throws `Exception` with a message that contains `part`.
+/// True if `call` throws `Exception` with a message that contains `part`.
 template <class Exception>
 ::testing::AssertionResult throws(const std::function<void()>& call, const std::string& part) {
   try {
@@ -50,7 +49,7 @@ template <class Exception>
   return ::testing::AssertionFailure() << "threw nothing";
 }
 
-/// The message of the Error that `call` throws; "no error" if it throws none.
+/// Returns the message of the Error that `call` throws, or "no error".
 template <class Callable>
 std::string complaint_of(const Callable& call) {
   try {

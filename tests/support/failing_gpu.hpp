@@ -4,9 +4,8 @@
 
 namespace matapprox::test {
 
-/// Makes objectives of host_gpu_objective that are lost, memory and all, from call number `calls`
-/// of theirs and their memory's on: each further call throws NotAvailable, but for releasing
-/// memory.
+/// Makes objectives of host_gpu_objective whose GPU fails from call number `calls` on, counted over
+/// the objective and its memory: each further call throws NotAvailable, except releasing memory.
 ChordObjectiveMaker failing_gpu(Index calls);
 
 }  // namespace matapprox::test

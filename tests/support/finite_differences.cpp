@@ -10,10 +10,10 @@
 namespace matapprox::test {
 namespace {
 
-/// Of f(-4 h), f(-3 h), .. in a derivative of order 8.
+/// Weights of f(-4 h), f(-3 h), .. in a derivative of order 8.
 constexpr std::array kDerivative{
     1.0 / 280, -4.0 / 105, 1.0 / 5, -4.0 / 5, 0.0, 4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
-/// The seventh difference.
+/// Weights of the seventh difference.
 constexpr std::array kSeventh{-1.0, 7.0, -21.0, 35.0, -35.0, 21.0, -7.0, 1.0};
 
 double sum_of_sizes(const Vector& a, const Vector& b) { return a.cwiseProduct(b).cwiseAbs().sum(); }

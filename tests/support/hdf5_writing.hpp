@@ -8,7 +8,7 @@
 
 namespace matapprox::test {
 
-/// How a dataset is to be stored.
+/// Storage options of a dataset.
 struct DatasetLayout {
   hid_t type = H5T_NATIVE_DOUBLE;
   Index chunk_rows = 0;  ///< 0: contiguous

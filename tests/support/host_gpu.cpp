@@ -11,7 +11,8 @@ namespace {
 
 using cuda::HostQueue;
 
-/// Rows of the matrix, or of what was given as its transpose, as the GPU's library takes them.
+/// A sparse matrix and its transpose (the matrix itself if none is given), stored by rows as the
+/// GPU's library requires.
 class HostSparseFactor final : public cuda::GpuFactor {
  public:
   explicit HostSparseFactor(const cuda::HostSparsePair& factor)
@@ -40,7 +41,8 @@ class HostSparseFactor final : public cuda::GpuFactor {
   SparseMatrix transposed_;
 };
 
-/// The Gpu of GpuSpace that the host is: it never fails, and threads take care of each other.
+/// The Gpu parameter of GpuSpace, implemented on the host: it never fails, and its callers
+/// synchronize their threads.
 class HostGpu {
  public:
   using Queue = HostQueue;
@@ -70,7 +72,7 @@ std::shared_ptr<const LinearOperator> placed_on_host(std::shared_ptr<const Linea
                                                      Index room,
                                                      Index free_bytes) {
   const GpuFactors factors = gpu_factors(*A, free_bytes);
-  // Four fifths of these bytes are `room` numbers.
+  // Four fifths of these bytes hold `room` numbers.
   const Index bytes = 10 * room;
   return std::make_shared<cuda::GpuOperator<HostGpu>>(
       std::move(A), factors, std::make_shared<const HostGpuSpace>(order, bytes));

@@ -8,21 +8,21 @@
 
 namespace matapprox::test {
 
-/// A placed as on a GPU, by the code of the GPU, whose kernels run on the host in the given
-/// order; products with dense and sparse factors, which a GPU's libraries compute, are plain
-/// loops. `room` is how many numbers the blocks on the way may take, `free_bytes` what the matrix
-/// finds free.
+/// A placed as on a GPU by GPU code, whose kernels run on the host in the given order. Products
+/// with dense and sparse factors, which a GPU's libraries compute, are plain loops. `room` is the
+/// number of values that intermediate blocks may use, `free_bytes` the number of bytes that are
+/// free for the matrix.
 std::shared_ptr<const LinearOperator> placed_on_host(
     std::shared_ptr<const LinearOperator> A,
     cuda::HostOrder order = cuda::HostOrder::kForward,
     Index room = Index{1} << 30,
     Index free_bytes = Index{1} << 40);
 
-/// The memory of a GPU, by the code of the GPU, on the host.
+/// The memory space of a GPU, by GPU code on the host.
 std::shared_ptr<const MemorySpace> host_gpu_space(
     cuda::HostOrder order = cuda::HostOrder::kForward);
 
-/// The objective of a fit on a GPU with so many bytes free, by the code of the GPU, on the host.
+/// The objective of a fit on a GPU with the given number of free bytes, by GPU code on the host.
 std::unique_ptr<DeviceChordObjective> host_gpu_objective(
     const ChordPattern& pattern,
     Index max_columns,

@@ -1,4 +1,4 @@
-// MATAPPROX_INSTRUCTIONS, which the programs read, also chooses the instruction set of the kernels
+// MATAPPROX_INSTRUCTIONS, which the programs read, also selects the instruction set of the kernels
 // in every test program.
 #include <gtest/gtest.h>
 

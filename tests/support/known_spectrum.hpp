@@ -2,10 +2,10 @@
 
 #include "matapprox/core/types.hpp"
 
-// Matrices whose singular values or eigenvalues are known because they were put together from them.
+// Matrices constructed from given singular values or eigenvalues.
 namespace matapprox::test {
 
-/// n x k with orthonormal columns, n >= k; a function of the seed.
+/// n x k with orthonormal columns, n >= k; determined by the seed.
 Matrix random_orthonormal(Index n, Index k, std::uint64_t seed);
 
 /// m x n matrix U diag(sigma) V^T with random orthonormal U, V; sigma has at most min(m, n)
@@ -22,12 +22,12 @@ Vector geometric_spectrum(Index n, double base = 10);
 /// `head` ones, then n - head entries `tail`.
 Vector step_spectrum(Index n, Index head, double tail);
 
-/// sqrt(sum over i >= k of sigma_i^2): what Eckart and Young say the best rank k leaves.
+/// sqrt(sum over i >= k of sigma_i^2): by Eckart and Young the error of the best rank k.
 double tail_norm(const Vector& sigma, Index k);
 
 /// Standard normal entries.
 Matrix random_matrix(Index rows, Index cols, std::uint64_t seed = 1);
-/// About `per_row` standard normal entries in each row, at random places.
+/// About `per_row` standard normal entries in each row, at random positions.
 SparseMatrix random_sparse(Index rows, Index cols, Index per_row, std::uint64_t seed = 1);
 /// The five-point Laplacian of a width x width grid with zero boundary: symmetric positive
 /// definite.

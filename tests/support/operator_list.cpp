@@ -27,7 +27,7 @@ std::shared_ptr<const LinearOperator> dense(const Matrix& A) {
 
 OperatorCase stored_case(const Matrix& A) { return {"", dense(A), A}; }
 
-/// A block within a larger matrix, as it lies there.
+/// A view of a block within a larger matrix.
 OperatorCase view_case(MemoryOrder order) {
   auto memory = std::make_shared<const Matrix>(random_matrix(81, 57, 3));
   const bool by_rows = order == MemoryOrder::kRows;
@@ -43,7 +43,7 @@ OperatorCase sparse_case(const SparseMatrix& A) {
   return {"", std::make_shared<SparseOperator>(A), Matrix(A)};
 }
 
-/// A symmetric matrix with one entry that is stored, as 0, on one side of the diagonal only.
+/// A symmetric matrix with one zero entry that is stored on one side of the diagonal only.
 SparseMatrix sparse_symmetric_with_zero() {
   SparseMatrix A = random_sparse(90, 90, 4, 5);
   A = SparseMatrix(A + SparseMatrix(A.transpose()));
@@ -104,7 +104,7 @@ OperatorCase hdf5_case(const DatasetLayout& layout, Index panel_bytes) {
   return {"", std::make_shared<Hdf5Operator>(path, "A", panel_bytes), A};
 }
 
-/// Keeps what a lazy operator refers to alive as long as the operator.
+/// Keeps the operators that a lazy operator refers to alive as long as the lazy operator.
 template <class Lazy, class... Inner>
 std::shared_ptr<const LinearOperator> keeping(std::shared_ptr<Inner>... inner) {
   auto* lazy = new Lazy(*inner...);
@@ -130,7 +130,7 @@ OperatorCase counted_case() {
   return {"", keeping<CountedOperator>(dense(A)), A};
 }
 
-/// Dense, diagonal and dense, as of a singular value decomposition.
+/// Dense, diagonal and dense factors, as in a singular value decomposition.
 OperatorCase low_rank_case() {
   const Matrix U = random_matrix(44, 6, 29);
   const Vector s = random_matrix(6, 1, 30);
@@ -154,7 +154,7 @@ OperatorCase chord_case(bool symmetrized) {
       expected};
 }
 
-/// P^T W Q, each a permutation of 7 steps, one of them backward.
+/// P^T W Q, each permutation with stride 7, one of them backward.
 OperatorCase permuted_case() {
   const Index n = 37;
   const Matrix W = random_matrix(n, n, 43);
@@ -188,7 +188,7 @@ OperatorCase projection_case() {
           Matrix(C) * R.apply(Matrix::Identity(33, 33))};
 }
 
-/// What `make` gives, under the maker's name.
+/// The result of `make` under the name of the maker.
 OperatorMaker named(const std::string& name, const std::function<OperatorCase()>& make) {
   return {name, [name, make] {
             OperatorCase result = make();

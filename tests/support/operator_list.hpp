@@ -10,7 +10,7 @@
 
 namespace matapprox::test {
 
-/// A small operator together with the matrix that it should be, which was computed another way.
+/// A small operator together with its expected matrix, which was computed in another way.
 struct OperatorCase {
   std::string name;  ///< letters, digits and underscores
   std::shared_ptr<const LinearOperator> op;
@@ -18,9 +18,9 @@ struct OperatorCase {
   double tolerance = 1e-13;  ///< relative, Frobenius
 };
 
-/// One entry per operator type and variant of the library, lazy ones and products of factors
-/// included. Each is made anew by its function: making one may write a file, and listing the names
-/// must not.
+/// One entry per operator type and variant of the library, including lazy ones and products of
+/// factors. Each is made by its function when needed: making an operator may write a file, and
+/// listing the names must not.
 struct OperatorMaker {
   std::string name;
   std::function<OperatorCase()> make;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Gray values of a bright disc on a slope.
+/// Gray values of a bright disc on a linear slope.
 Matrix image() {
   Matrix values(24, 24);
   for (Index i = 0; i < 24; ++i) {

@@ -21,12 +21,12 @@ extern char** environ;
 namespace matapprox::test {
 namespace {
 
-/// Whether it has not ended, and the CPU time of its threads.
+/// Returns true while the process is running, and the CPU time of its threads in `seconds`.
 bool is_running(pid_t pid, double& seconds) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;
   if (!std::getline(file, text)) return false;
-  // Behind the name in parentheses: the state, ten numbers, and the ticks of user and of system.
+  // After the name in parentheses: the state, ten numbers, and the user and system ticks.
   std::istringstream words(text.substr(text.rfind(')') + 1));
   std::string state;
   words >> state;

@@ -10,19 +10,19 @@ namespace matapprox::test {
 
 using Arguments = std::vector<std::string>;
 
-/// What a finished run of the program left behind.
+/// The exit code and the output of a finished run of the program.
 struct ProgramResult {
   int exit_code = -1;  ///< -1 if a signal ended it
   std::string out;
   std::string err;
-  /// stdout as JSON; fails the test if it is none.
+  /// stdout as JSON; fails the test if it is not JSON.
   nlohmann::json json() const;
 };
 
-/// A run of the program under test that is going on; stdout and stderr are collected in files.
+/// A running instance of the program under test; stdout and stderr are collected in files.
 class RunningProgram {
  public:
-  /// `path`: another program, or a copy of it; empty: the program under test.
+  /// `path` names another program or a copy; empty: the program under test.
   explicit RunningProgram(const Arguments& arguments,
                           const std::string& input = {},
                           const std::string& path = {});
@@ -31,8 +31,8 @@ class RunningProgram {
   RunningProgram& operator=(const RunningProgram&) = delete;
 
   void send(int signal) const;
-  /// Until it has used so much CPU time, or at most two minutes; fails the test if it ends
-  /// before.
+  /// Waits until the program has used this CPU time, at most two minutes; fails the test if the
+  /// program ends before.
   void wait_until_it_worked(double seconds) const;
   ProgramResult wait();
 
@@ -46,7 +46,7 @@ ProgramResult run_program(const Arguments& arguments, const std::string& input =
 
 /// MatrixMarket text of the 2-D mesh Laplacian on side x side nodes.
 std::string mesh_text(int side);
-/// The same in a file of its own; its path.
+/// Path of a new file with that text.
 std::string mesh_file(int side);
 
 }  // namespace matapprox::test

@@ -6,8 +6,8 @@
 
 namespace matapprox::test {
 
-/// A dense matrix, or a vector, of any scalar and storage order with uniform entries in (-1, 1):
-/// the same for every order of the tests, unlike Eigen's Random.
+/// A dense matrix or vector of any scalar and storage order with uniform entries in (-1, 1). Unlike
+/// with Eigen's Random, the entries do not depend on the order of the tests.
 template <class M>
 M random_block(Index rows, Index cols, std::uint64_t seed) {
   M block(rows, cols);

@@ -13,8 +13,8 @@ struct Checkpoint {
   ResumeState state;
 };
 
-/// A control that collects a checkpoint wherever a method looks for one, and sets `stop` at
-/// progress report number `last`.
+/// A control that collects a checkpoint whenever a method offers one, and sets `stop` at progress
+/// report number `last`.
 struct Recorder {
   explicit Recorder(Index last = -1) {
     control.stop = &stop;
@@ -33,7 +33,7 @@ struct Recorder {
   std::vector<Checkpoint> checkpoints;
 };
 
-/// A control that goes on from a state, which must outlive it.
+/// A control that resumes from a state, which must outlive it.
 inline RunControl going_on_from(const ResumeState& state) {
   RunControl control;
   control.resume = &state;

@@ -8,7 +8,7 @@
 
 namespace matapprox::test {
 
-/// What the first block matrix among the factors holds. Throws std::logic_error if there is none.
+/// Content of the first block matrix among the factors. Throws std::logic_error if there is none.
 inline const BlockMatrix::Content& blocks_of(const Approximation& found) {
   for (const Factor& factor : found.factors()) {
     if (const auto* H = std::get_if<BlockMatrix>(factor.value.get())) return H->content();
@@ -16,7 +16,7 @@ inline const BlockMatrix::Content& blocks_of(const Approximation& found) {
   throw std::logic_error("no block matrix");
 }
 
-/// The same blocks, to the bit, and the same message.
+/// Expects the same blocks, bit for bit, and the same message.
 inline void expect_same_blocks(const Approximation& a, const Approximation& b) {
   EXPECT_EQ(a.summary.message, b.summary.message);
   EXPECT_EQ(blocks_of(a).leaves, blocks_of(b).leaves);

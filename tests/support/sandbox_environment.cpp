@@ -5,7 +5,8 @@
 namespace matapprox::test {
 namespace {
 
-/// The tests read as the programs do: some of their files are made to crash libraries.
+/// The tests read in a sandbox like the programs, because some of their files are made to crash
+/// libraries.
 class SandboxEnvironment final : public testing::Environment {
  public:
   void SetUp() override { app::read_in_sandbox(); }

@@ -2,8 +2,8 @@
 
 namespace matapprox::test {
 
-/// Whether the address or the thread sanitizer is built in: it takes address space without end, and
-/// has an allocator of its own.
+/// True with the address or the thread sanitizer, which uses unlimited address space and has an
+/// allocator of its own.
 constexpr bool kSanitized =
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     true;
@@ -17,8 +17,8 @@ constexpr bool kSanitized =
     false;
 #endif
 
-/// How many of `all` trials a test makes: a quarter under a sanitizer, where each takes ten times
-/// as long.
+/// Number of trials that a test makes of `all`: a quarter under a sanitizer, where each takes ten
+/// times as long.
 constexpr int trials(int all) { return kSanitized ? all / 4 : all; }
 
 }  // namespace matapprox::test

@@ -12,7 +12,7 @@ struct SavedExample {
   Approximation approximation;
 };
 
-/// One small approximation for every kind of factor value, sharing, flag and precision.
+/// One small approximation for each kind of factor value, sharing, flag and precision.
 std::vector<SavedExample> saved_examples();
 
 }  // namespace matapprox::test

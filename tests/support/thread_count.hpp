@@ -4,7 +4,7 @@
 
 namespace matapprox::test {
 
-/// The library uses `count` threads while this lives.
+/// Sets the number of threads of the library to `count` during its lifetime.
 class ThreadCount {
  public:
   explicit ThreadCount(int count) : before_(threads()) { set_threads(count); }

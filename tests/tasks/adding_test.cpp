@@ -84,7 +84,7 @@ TEST(Adding, ASingleGapIsKept) {
 }
 
 TEST(Adding, TheConstantPredictorHasTheErrorOfItsBaseline) {
-  // 100000 samples: standard errors 0.0011 of the share and 1.6e-4 of the mean square.
+  // 100000 samples: standard errors 0.0011 of the fraction and 1.6e-4 of the mean square.
   const auto task = tasks::adding_task({.length = 2}, 5);
   const auto baselines = task->baselines(Split::kTest, 0);
   Index wrong = 0;
@@ -102,11 +102,11 @@ TEST(Adding, TheConstantPredictorHasTheErrorOfItsBaseline) {
 }
 
 TEST(Adding, TheFirstTokenHelpsWhereItIsMarked) {
-  // Gap N - 1: the first token is marked always; a_t is known, and the rest is uniform of width
-  // 1/2, of which an interval of 0.08 is right.
+  // Gap N - 1: the first token is always marked. a_t is known and the rest is uniform of width 1/2,
+  // of which an interval of 0.08 counts as correct.
   const auto task = tasks::adding_task({.length = 16, .min_gap = 15}, 5);
   EXPECT_NEAR(task->baselines(Split::kTest, 0)[1].error, 0.84, 1e-12);
-  // All gaps: in N - 1 of N (N - 1)/2 pairs.
+  // All gaps: the first token is marked in N - 1 of N (N - 1)/2 pairs.
   const auto any = tasks::adding_task({.length = 16}, 5);
   EXPECT_NEAR(any->baselines(Split::kTest, 0)[1].error, 0.8464 * 0.875 + 0.84 * 0.125, 1e-12);
 }

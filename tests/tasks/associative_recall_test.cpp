@@ -12,7 +12,7 @@ namespace {
 using tasks::Sample;
 using tasks::Split;
 
-/// The key-value pairs of a sample in their order; ids below `values` are values, `blank` is blank.
+/// The key-value pairs of a sample in order; ids below `values` are values, id `blank` is a blank.
 std::vector<std::pair<std::int32_t, std::int32_t>> recall_pairs(const Sample& sample,
                                                                 std::int32_t values,
                                                                 std::int32_t blank) {
@@ -42,8 +42,8 @@ TEST(AssociativeRecall, TheAnswerIsTheValueOfTheLastKey) {
 }
 
 TEST(AssociativeRecall, PlacesKeysAndQueriesAreUniform) {
-  // Two pairs in 6 places, the query behind: 6 arrangements; chi-squared with 5 degrees of freedom
-  // exceeds 20.5 with probability 1e-3, with 2 (keys) 13.8, with 1 (query) 10.8.
+  // Two pairs in 6 positions, followed by the query: 6 arrangements. Chi-squared with 5 degrees of
+  // freedom exceeds 20.5 with probability 1e-3, with 2 (keys) 13.8, with 1 (query) 10.8.
   const auto task =
       tasks::associative_recall_task({.length = 7, .pairs = 2, .keys = 3, .values = 2}, 3);
   std::map<std::vector<bool>, double> arrangements;
@@ -74,7 +74,7 @@ TEST(AssociativeRecall, PlacesKeysAndQueriesAreUniform) {
 }
 
 TEST(AssociativeRecall, TheMostFrequentValueOfTwoPairsIsKnown) {
-  // Two pairs, two values: equal in half of the samples, else right by chance.
+  // Two pairs, two values: equal in half of the samples, otherwise correct by chance.
   const auto task = tasks::associative_recall_task({.length = 9, .pairs = 2, .values = 2}, 4);
   const auto baselines = task->baselines(Split::kTest, 20000);
   EXPECT_DOUBLE_EQ(baselines[0].error, 0.5);

@@ -1,4 +1,4 @@
-// What every task has to keep, whatever it asks.
+// The contract of every task.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class TaskContract : public testing::TestWithParam<std::string> {
   }
 };
 
-/// All that make their data; token_file, which reads them, has tests of its own.
+/// All tasks that generate their data; token_file, which reads data, has tests of its own.
 std::vector<std::string> task_names() {
   std::vector<std::string> names;
   for (const auto& entry : tasks::task_entries()) {
@@ -87,7 +87,7 @@ TEST_P(TaskContract, SamplesHaveTheShape) {
 TEST_P(TaskContract, ASampleDependsOnItsNumberOnly) {
   const auto task = make();
   const auto again = make();
-  Sample used;  // again and again, in another order, by another thread
+  Sample used;  // reused for all samples, in another order, by another thread
   std::thread([&] {
     for (Index i = 20; i-- > 0;) {
       again->make(Split::kTrain, i, used);
@@ -97,7 +97,7 @@ TEST_P(TaskContract, ASampleDependsOnItsNumberOnly) {
 }
 
 TEST_P(TaskContract, SeedsAndSplitsAreApart) {
-  // By design all samples are independent; with the defaults a repetition is next to impossible.
+  // All samples are independent by design; with the defaults a repetition is almost impossible.
   std::set<std::pair<std::vector<std::int32_t>, std::vector<float>>> seen;
   std::size_t made = 0;
   const auto add = [&](const Task& task, Split split, Index count) {
@@ -120,7 +120,7 @@ TEST_P(TaskContract, BaselinesAreErrors) {
   ASSERT_FALSE(baselines.empty());
   for (const auto& baseline : baselines) {
     EXPECT_FALSE(baseline.name.empty());
-    EXPECT_GE(baseline.error, 0) << baseline.name;  // 0: who finds a planted word makes no error
+    EXPECT_GE(baseline.error, 0) << baseline.name;  // 0: finding a planted word gives no error
     EXPECT_LT(baseline.error, 1) << baseline.name;
     EXPECT_TRUE(baseline.samples == 0 || baseline.samples == 200) << baseline.name;
   }

@@ -37,7 +37,7 @@ TEST(Copy, ZeroIsTheLongestString) {
 }
 
 TEST(Copy, TheMostFrequentSymbolOfTwoIsKnownByEnumeration) {
-  // Strings of 3 of two symbols: AAA, BBB have no error, the other six 1/3, together 1/4.
+  // Strings of 3 of two symbols: AAA and BBB have no error, the other six 1/3, on average 1/4.
   const auto task = tasks::copy_task({.length = 7, .string_length = 3, .symbols = 2}, 3);
   const auto baselines = task->baselines(Split::kTest, 20000);
   EXPECT_DOUBLE_EQ(baselines[0].error, 0.5);

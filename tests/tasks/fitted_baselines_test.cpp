@@ -16,8 +16,8 @@ using tasks::CellReader;
 using tasks::Sample;
 using tasks::Split;
 
-/// A token 0..9 of which the class is its remainder modulo 3, or by chance: a share of 0.4 of all
-/// labels is drawn from 0..2. token[1] is the number of the sample, token[2] the split.
+/// A token 0..9 whose class is its remainder modulo 3, except that a fraction 0.4 of the labels is
+/// drawn randomly from 0..2. token[1] is the number of the sample, token[2] the split.
 class NoisyRemainder final : public tasks::Task {
  public:
   NoisyRemainder() {
@@ -43,8 +43,8 @@ class NoisyRemainder final : public tasks::Task {
 };
 
 TEST(FittedBaselines, FindTheBestAnswerOfEachCell) {
-  // The token is worth all there is to know: wrong in 0.4 * 2/3. Without it the class 0 (tokens 0,
-  // 3, 6, 9) has 0.6 * 0.4 + 0.4 / 3. 20000 samples, standard error 0.0035.
+  // The token contains all information: wrong in 0.4 * 2/3. Without it class 0 (tokens 0, 3, 6, 9)
+  // is correct with probability 0.6 * 0.4 + 0.4 / 3. 20000 samples, standard error 0.0035.
   const std::array readers{
       CellReader{"token", 10, [](const Sample& sample) { return Index{sample.tokens[0]}; }},
       CellReader{"none", 1, [](const Sample& /*sample*/) { return Index{0}; }}};
@@ -57,8 +57,8 @@ TEST(FittedBaselines, FindTheBestAnswerOfEachCell) {
 }
 
 TEST(FittedBaselines, AreNotFittedToWhatTheyAreMeasuredOn) {
-  // A cell a sample would know every answer of its own samples; fitted to others it knows none,
-  // and answers with the majority class.
+  // Cells of one sample each would know every answer if they were fitted to the same samples. They
+  // are fitted to others, know no answer, and give the majority class.
   const Index samples = 2000;
   const std::array readers{
       CellReader{"number", 20000, [](const Sample& sample) { return Index{sample.tokens[1]}; }}};

@@ -1,4 +1,4 @@
-// Texts of a CSV file with classes or sets of labels.
+// Import of texts of a CSV file with classes or sets of labels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

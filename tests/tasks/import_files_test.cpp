@@ -1,4 +1,4 @@
-// Data sets of one file a split: ListOps, AAN, AG News, CIFAR, FASTA.
+// Import of data sets with one file per split: ListOps, AAN, AG News, CIFAR, FASTA.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A file x.tsv with this text.
+/// Writes a file x.tsv with this text.
 std::string data_file(const std::string& text) {
   std::string path = test::temporary_dir() + "/x.tsv";
   test::write_file(path, text);
@@ -136,7 +136,7 @@ TEST(ImportAan, TwoDocumentsWithASeparator) {
   EXPECT_THAT(tokens_of(set, 1), ElementsAre(255, '"', 256, 'z'));
   EXPECT_THAT(set.labels, ElementsAre(1, 0));
   ImportOptions options;
-  options.max_length = 2;  // of each document
+  options.max_length = 2;  // tokens per document
   EXPECT_THAT(tokens_of(import_tokens(ImportFormat::kAan, path, options), 0),
               ElementsAre('a', 'b', 256, 'c', 'd'));
   options.keep = KeptPart::kLast;
@@ -205,7 +205,7 @@ TEST(ImportAgNews, Refusals) {
               HasSubstr("x.tsv:1: a field of more than 16777216 bytes"));
 }
 
-/// One record: label bytes, and pixels that are all 0 but the first three and the last.
+/// One record: label bytes, and pixels that are all 0 except the first three and the last.
 std::string cifar_record(const std::string& labels) {
   std::string record = labels + std::string(3072, '\0');
   const std::size_t pixels = labels.size();

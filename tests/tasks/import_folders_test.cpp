@@ -1,4 +1,4 @@
-// Data sets of many small files: IMDb, 20 newsgroups, Pathfinder.
+// Import of data sets of many small files: IMDb, 20 newsgroups, Pathfinder.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ std::string text_of(const TokenSet& set, Index i) {
   return text;
 }
 
-/// aclImdb with two reviews for training and two for the test.
+/// An aclImdb folder with two reviews for training and two for the test.
 std::string imdb_folder() {
   std::string folder = test::temporary_dir();
   put_file(folder + "/train/neg/1_2.txt", "bad");
@@ -192,7 +192,7 @@ TEST(ImportPathfinder, PatchesOfGrayLevels) {
   EXPECT_EQ(set.values.at(5), 1);
 }
 
-/// An image of 2 x 4 pixels in the colors of a palette, which starts with `first`.
+/// An image of 2 x 4 pixels with palette colors, the first of which has red level `first`.
 void put_color_image(const std::string& path, unsigned char first) {
   images::PngPalette palette{};
   for (std::size_t k = 0; k < palette.size(); ++k) {
@@ -218,14 +218,14 @@ TEST(ImportImages, PatchesOfColorsAFolderAClass) {
   ASSERT_EQ(set.features, 12);
   ASSERT_EQ(set.length(2), 2);
   const auto value = [](int level) { return static_cast<float>(level) / 127.5F - 1; };
-  // The second square of cat/3.png: pixels 2, 3, then 6, 7.
+  // The second patch of cat/3.png: pixels 2, 3, then 6, 7.
   std::vector<float> wanted;
   for (const int k : {2, 3, 6, 7})
     wanted.insert(wanted.end(), {value(2 + k), value(10 * k), value(255 - k)});
   const auto rows = set.feature_rows(2);
   EXPECT_THAT(std::vector<float>(rows.begin() + 12, rows.end()),
               ::testing::Pointwise(::testing::FloatEq(), wanted));
-  // Without patches, gray levels.
+  // Without patches the import gives gray levels.
   const TokenSet gray = import_tokens(ImportFormat::kImages, folder);
   EXPECT_EQ(gray.vocabulary, 256);
   EXPECT_EQ(gray.sequence(2)[3], (299 * 5 + 587 * 30 + 114 * 252 + 500) / 1000);

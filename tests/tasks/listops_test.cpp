@@ -33,8 +33,8 @@ std::vector<std::int32_t> listops_ids(const std::string& text) {
   return ids;
 }
 
-/// The value of the expression that begins at `at`, by recursion; moves `at` behind it. `deepest`
-/// becomes the depth of its deepest node, if that is more.
+/// Returns the value of the expression at `at`, by recursion, and moves `at` past it. Raises
+/// `deepest` to the depth of the deepest node if that is larger.
 int parsed_value(const std::vector<std::int32_t>& ids, std::size_t& at, int depth, int& deepest) {
   deepest = std::max(deepest, depth);
   const std::string& word = kListopsWords.at(static_cast<std::size_t>(ids.at(at++)));
@@ -91,7 +91,7 @@ TEST(Listops, DigitsOfTheRoot) {
               testing::IsEmpty());
 }
 
-/// The tokens of a sample without padding, which the mask and the ids have to agree on.
+/// The tokens of a sample without padding; checks that the mask and the ids agree on the padding.
 std::vector<std::int32_t> unpadded(const Sample& sample) {
   const auto tokens = std::count(sample.mask.begin(), sample.mask.end(), 1);
   EXPECT_TRUE(std::is_sorted(sample.mask.rbegin(), sample.mask.rend()));
@@ -116,8 +116,8 @@ TEST(Listops, SamplesAreTreesWithinTheLimits) {
   EXPECT_EQ(deepest, 6);
 }
 
-/// The distribution of the length of a tree of the arena, p[n] for n < end: the root's is that of
-/// depth 1 in
+/// Distribution of the length of a tree of the arena, p[n] for n < end: that of the root, at depth
+/// 1 in
 ///   f_10(x) = x,   f_d(x) = 3/4 x + 1/4 x^2 (1/9) sum_{c=2}^{10} f_{d+1}(x)^c.
 std::vector<double> length_distribution(std::size_t end) {
   std::vector<double> f(end, 0.0);
@@ -141,7 +141,7 @@ std::vector<double> length_distribution(std::size_t end) {
 }
 
 TEST(Listops, LengthsHaveTheDistributionOfTheArena) {
-  // Every tree of fewer than 700 tokens is drawn to its end. 200000 trees; bounds of 5 standard
+  // Every tree of fewer than 700 tokens is drawn completely. 200000 trees; bounds of 5 standard
   // errors.
   const std::size_t end = 700;
   const auto exact = length_distribution(end);
@@ -163,8 +163,8 @@ TEST(Listops, LengthsHaveTheDistributionOfTheArena) {
 }
 
 TEST(Listops, TokensAreAsLikely) {
-  // Small trees, none refused: digits and operators are uniform. Chi-squared with 9 and 3 degrees
-  // of freedom exceeds 27.9 and 16.3 with probability 1e-3.
+  // Small trees, none of them refused: digits and operators are uniform. Chi-squared with 9 and 3
+  // degrees of freedom exceeds 27.9 and 16.3 with probability 1e-3.
   std::vector<double> counts(15, 0.0);
   const tasks::ListopsTrees small{10000, 3, 10};
   std::vector<std::int32_t> tokens;
@@ -188,8 +188,8 @@ TEST(Listops, TokensAreAsLikely) {
 }
 
 TEST(Listops, BaselinesOfTheArena) {
-  // Accuracies 16.9, 35.7 and 47.7 % were measured with another program, on 8000..12000 test
-  // trees (0.35..0.55 points of standard error). Here 5000: 0.53, 0.68, 0.71 points.
+  // A different program measured accuracies of 16.9, 35.7 and 47.7 % on 8000..12000 test trees
+  // (standard errors of 0.35..0.55 points). Here 5000 trees: 0.53, 0.68, 0.71 points.
   const auto task = tasks::listops_task({.length = 2000}, 5);
   const auto baselines = task->baselines(Split::kTest, 5000);
   ASSERT_EQ(baselines.size(), 3U);

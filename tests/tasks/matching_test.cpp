@@ -59,7 +59,7 @@ TEST(Matching, TheClassIsWhetherAKeyIsInBothTexts) {
         first.begin(), first.end(), second.begin(), second.end(), std::back_inserter(common));
     EXPECT_EQ(sample.label, common.empty() ? 0 : 1);
     EXPECT_EQ(repeats(first) || repeats(second), common.empty());
-    // One key word of five is there twice, in either class.
+    // One of the five key words occurs twice, in either class.
     std::set<std::int32_t> all(first.begin(), first.end());
     all.insert(second.begin(), second.end());
     EXPECT_EQ(all.size(), 5U);
@@ -76,7 +76,7 @@ TEST(Matching, TheClassIsWhetherAKeyIsInBothTexts) {
   ASSERT_EQ(baselines.size(), 4U);
   EXPECT_EQ(baselines[3].name, "one of the texts alone");
   EXPECT_NEAR(static_cast<double>(wrong_alone) / kPairs, baselines[3].error, deviation);
-  EXPECT_EQ(places.size(), 18U);  // everywhere but at the start and the separator
+  EXPECT_EQ(places.size(), 18U);  // everywhere except at the start and the separator
 }
 
 TEST(Matching, Refusals) {

@@ -20,13 +20,14 @@ using tasks::NegationOptions;
 using tasks::Sample;
 using tasks::Split;
 
-/// What a text says, read from its end to its start: the opinion behind is what a negation turns.
+/// Contents of a text, read from its end to its start: a negation reverses the opinion that follows
+/// it.
 struct ReadText {
   int sum = 0;
   Index opinions = 0;
   Index good = 0;
-  std::vector<Index> gaps;  ///< of the negations
-  std::vector<Index> room;  ///< tokens before each opinion that are none
+  std::vector<Index> gaps;  ///< distances between negations and their opinions
+  std::vector<Index> room;  ///< number of other tokens before each opinion
   int first_opinion = 0;
   int last_opinion = 0;
 };
@@ -91,7 +92,7 @@ TEST(Negation, TheClassIsWhatTheTextSays) {
   }
 }
 
-/// Three standard deviations of a share of one half among so many.
+/// Three standard deviations of a fraction of one half among `count`.
 double three_deviations(Index count) { return 1.5 / std::sqrt(static_cast<double>(count)); }
 
 TEST(Negation, OpinionsAndTheirPlacesSayNothingAboutTheClass) {
@@ -100,9 +101,9 @@ TEST(Negation, OpinionsAndTheirPlacesSayNothingAboutTheClass) {
   options.opinions = 4;
   options.balanced = true;
   const auto task = tasks::negation_task(options, 1);
-  // Class 1 among all texts, among those whose first or last opinion is good, and among those
-  // whose good opinions stand further behind.
-  std::map<std::string, std::pair<Index, Index>> counts;  // class 1, all
+  // Frequency of class 1 among all texts, among those whose first or last opinion is good, and
+  // among those whose good opinions are nearer to the end.
+  std::map<std::string, std::pair<Index, Index>> counts;  // number of class 1, number of all
   constexpr Index kTexts = 8000;
   for (Index i = 0; i < kTexts; ++i) {
     const Sample sample = sample_of(*task, Split::kTest, i);
@@ -132,10 +133,11 @@ TEST(Negation, OpinionsAndTheirPlacesSayNothingAboutTheClass) {
 }
 
 TEST(Negation, WhatTheNumbersOfWordsSayIsExact) {
-  // 3 opinions, one turned: with 1 or 2 good ones, 3 texts of 4, one of 3 is against the rule.
-  // 5 opinions, one turned: 2 or 3 good ones in 20 texts of 32, two of 5 against it.
-  // 3 opinions, all turned: the numbers say it all. 5 opinions, two turned: with 3 good ones two of
-  // these are turned in 3 of 10 cases, with 4 one of these in 4 of 10, else it is class 1 and 0.
+  // 3 opinions, one reversed: in 3 of 4 texts 1 or 2 are good, and one of 3 reversals gives the
+  // opposite class. 5 opinions, one reversed: in 20 of 32 texts 2 or 3 are good, and two of 5
+  // reversals give the opposite class. 3 opinions, all reversed: the counts determine the class. 5
+  // opinions, two reversed: of 3 good ones two are reversed in 3 of 10 cases, of 4 good ones one in
+  // 4 of 10; otherwise the class is 1 and 0, respectively.
   const std::vector<std::tuple<Index, Index, double>> cases{
       {3, 1, 0.25}, {5, 1, 0.25}, {3, 3, 0}, {1, 1, 0}, {5, 2, 2 * (10.0 * 0.3 + 5.0 * 0.4) / 32}};
   for (const auto& [opinions, negations, expected] : cases) {
@@ -146,7 +148,7 @@ TEST(Negation, WhatTheNumbersOfWordsSayIsExact) {
     const auto task = tasks::negation_task(options, 3);
     EXPECT_NEAR(task->baselines(Split::kTest, 100)[2].error, expected, 1e-12)
         << opinions << " " << negations;
-    // The best guess for each number of good words, on texts.
+    // The best guess for each number of good words, measured on texts.
     std::map<Index, std::pair<Index, Index>> classes;
     constexpr Index kTexts = 4000;
     for (Index i = 0; i < kTexts; ++i) {

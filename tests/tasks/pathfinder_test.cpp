@@ -33,7 +33,8 @@ std::vector<PathfinderScene> drawn_scenes(const PathfinderOptions& options, std:
 
 double length_between(Point a, Point b) { return std::hypot(a.x - b.x, a.y - b.y); }
 
-/// The least distance of two dashes by looking at 9 points on each: at most what it is.
+/// The smallest distance between 9 points on each of two dashes: at least the distance of the
+/// dashes.
 double sampled_distance(const Dash& a, const Dash& b) {
   double least = 1e9;
   for (int s = 0; s <= 8; ++s) {
@@ -75,7 +76,7 @@ TEST(Pathfinder, CurvesAreChainsOfDashes) {
 TEST(Pathfinder, CurvesKeepTheirDistance) {
   const auto options = tasks::resolved({});
   for (const auto& scene : drawn_scenes(options, 20)) {
-    std::vector<std::pair<const Dash*, std::size_t>> dashes;  // with a number, one apart in a chain
+    std::vector<std::pair<const Dash*, std::size_t>> dashes;  // numbered, one apart in a curve
     std::size_t number = 0;
     for (const DashedCurve& curve : scene.curves) {
       for (const Dash& dash : curve) dashes.emplace_back(&dash, number++);
@@ -90,7 +91,7 @@ TEST(Pathfinder, CurvesKeepTheirDistance) {
   }
 }
 
-/// The curve, 0 or 1, that has an end at the point; 2 if none has.
+/// The curve, 0 or 1, with an end at the point; 2 if there is none.
 std::size_t curve_ending_at(const PathfinderScene& scene, Point p) {
   for (std::size_t c = 0; c < 2; ++c) {
     const DashedCurve& curve = scene.curves[c];
@@ -117,9 +118,9 @@ TEST(Pathfinder, MarkersAreTheEndsOfOneCurveOrOfTwo) {
 }
 
 TEST(Pathfinder, MarkersAreAsFarApartInBothClasses) {
-  // Short curves, whose ends are near each other. Mean distances of 6 +- 3 pixels or so: those of
-  // 1000 images a class differ by less than 4 standard errors and the half pixel that a mismatch
-  // of one leaves.
+  // Short curves, whose ends are near each other. Mean distances are about 6 +- 3 pixels. Those of
+  // 1000 images per class differ by less than 4 standard errors plus the half pixel that a mismatch
+  // of one pixel leaves.
   const auto mean_distances = [](const PathfinderOptions& options) {
     std::array<double, 2> sums{};
     std::array<double, 2> counts{};
@@ -138,7 +139,7 @@ TEST(Pathfinder, MarkersAreAsFarApartInBothClasses) {
 
 TEST(Pathfinder, AHandDrawnSceneIsRendered) {
   // A horizontal dash 4 pixels long and 2 thick in the middle of rows 4 and 5, and a marker that
-  // fills pixel (12, 12) and half of its neighbors, nearly.
+  // fills pixel (12, 12) and nearly half of its neighbors.
   const PathfinderOptions options = tasks::resolved({.side = 16, .thickness = 2});
   PathfinderScene scene;
   scene.curves = {{{{4, 5}, {8, 5}}}};
@@ -151,7 +152,7 @@ TEST(Pathfinder, AHandDrawnSceneIsRendered) {
     EXPECT_DOUBLE_EQ(at(3, column), 0);
     EXPECT_DOUBLE_EQ(at(6, column), 0);
   }
-  // Round ends of radius 1: a quarter of the disc in each pixel, pi/4 = 0.785 of it.
+  // Round ends of radius 1: each pixel contains a quarter of the disc, pi/4 = 0.785 of its area.
   EXPECT_NEAR(at(4, 3), 0.75 * M_PI / 4, 0.75 * 0.05);
   EXPECT_NEAR(at(5, 8), 0.75 * M_PI / 4, 0.75 * 0.05);
   EXPECT_DOUBLE_EQ(at(4, 2), 0);
@@ -178,7 +179,7 @@ TEST(Pathfinder, PixelsAreIdsOrValues) {
   }
 }
 
-/// The pixels that only a marker makes white are the two discs around the marked ones.
+/// The pixels that only a marker makes white form two discs around the marked pixels.
 TEST(Pathfinder, MarkedTokensAreTheMarkersCenters) {
   const auto task = tasks::pathfinder_task({.contour = 6}, 9);
   ASSERT_EQ(task->image_width(), 32);

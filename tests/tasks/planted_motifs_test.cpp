@@ -37,7 +37,7 @@ std::set<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// The words that all samples of a class have in common.
+/// The words that occur in all samples of a class.
 std::set<std::string> common_words(const tasks::Task& task, std::int32_t label) {
   std::set<std::string> common;
   bool first = true;
@@ -89,7 +89,7 @@ TEST(PlantedMotifs, OrderIsThatOfTheWordsFirstPlaces) {
     agree += (text.find(a) < text.find(b) ? 1 : 0) == sample.label ? 1 : 0;
     first_places.insert(std::min(text.find(a), text.find(b)));
   }
-  // A word may be there once more by chance, with probability 60 / 4^8 each.
+  // A word may occur once more by chance, with probability 60 / 4^8 each.
   EXPECT_GE(agree, 1990);
   EXPECT_EQ(*first_places.begin(), 0);
   EXPECT_EQ(*first_places.rbegin(), 60 - 2 * kLetters);
@@ -111,11 +111,11 @@ TEST(PlantedMotifs, LengthsAndClassesAreDrawnAsAsked) {
   EXPECT_EQ(*lengths.begin(), 40);
   EXPECT_EQ(*lengths.rbegin(), 80);
   EXPECT_EQ(lengths.size(), 41);
-  // Three and a half standard deviations of a share of 0.25 among 4000.
+  // Three and a half standard deviations of a fraction of 0.25 among 4000.
   EXPECT_NEAR(static_cast<double>(ones) / 4000, 0.25, 0.024);
 }
 
-/// In a sequence of 20 letters a word of 4 is often there by chance as well.
+/// In a sequence of 200 letters a word of 4 often occurs by chance as well.
 TEST(PlantedMotifs, BaselinesSayWhatFindingTheWordReaches) {
   const auto hard = tasks::planted_motifs_task({.length = 200, .motif = 4, .share = 0.3}, 3);
   const auto of_hard = hard->baselines(Split::kTest, 3000);

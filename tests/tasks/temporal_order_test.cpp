@@ -15,7 +15,7 @@ using tasks::Split;
 constexpr std::int32_t kSignalX = 4;
 constexpr std::int32_t kSignalY = 5;
 
-/// The signals of a sequence as text, and how far apart they are.
+/// The signals of a sequence as text, and their distance.
 std::pair<std::string, Index> signals_of(const Sample& sample) {
   std::string signals;
   Index first = 0;
@@ -63,8 +63,8 @@ TEST(TemporalOrder, ClassesAndNoiseAreUniform) {
 }
 
 TEST(TemporalOrder, BaselinesAreTheErrorsOfTheirPredictors) {
-  // 20000 samples, standard error at most 0.0035. N = 4: the first token is a signal in half of
-  // the samples.
+  // 20000 samples, standard error at most 0.0035. N = 4: the first token is a signal in half of the
+  // samples.
   const auto task = tasks::temporal_order_task({.length = 4}, 6);
   double first_token = 0;
   double unordered = 0;
@@ -72,7 +72,7 @@ TEST(TemporalOrder, BaselinesAreTheErrorsOfTheirPredictors) {
   for (Index i = 0; i < samples; ++i) {
     const Sample sample = sample_of(*task, Split::kTest, i);
     const std::string signals = signals_of(sample).first;
-    // XX after X, YY after Y, XX otherwise; XY where there is one of each.
+    // The predictors answer XX after X, YY after Y, XX otherwise; XY if there is one of each.
     first_token += sample.label == (sample.tokens[0] == kSignalY ? 3 : 0) ? 0 : 1;
     unordered += signals == "YX" ? 1 : 0;
   }

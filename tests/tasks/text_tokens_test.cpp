@@ -41,7 +41,7 @@ std::vector<std::int32_t> row_of(const TokenSet& set, Index i) {
   return {sequence.begin(), sequence.end()};
 }
 
-/// train.csv and test.csv in the form of AG News.
+/// A folder with train.csv and test.csv in the format of AG News.
 std::string news_folder(const std::string& train, const std::string& test) {
   std::string folder = test::temporary_dir();
   test::write_file(folder + "/train.csv", train);
@@ -49,7 +49,7 @@ std::string news_folder(const std::string& train, const std::string& test) {
   return folder;
 }
 
-/// What tests/reference/text_tokens.py made, and its texts as the messages of a news group.
+/// The output of tests/reference/text_tokens.py, with its texts as the messages of a news group.
 struct TextReference {
   nlohmann::json values;
   std::string folder = test::temporary_dir();
@@ -103,7 +103,7 @@ TEST(TextTokens, WordsOfTheTestAreNotCountedAndTiesGoByTheWord) {
   EXPECT_THAT(row_of(set, 0), ElementsAre(3, 2, 2, 3));
   EXPECT_THAT(row_of(set, 1), ElementsAre(4, 4, 1));
   EXPECT_THAT(row_of(set, 2), ElementsAre(1, 1, 1, 1, 2, 1));
-  // More ids than words: those that there are.
+  // The vocabulary has all words if there are more ids than words.
   EXPECT_EQ(import_tokens(ImportFormat::kAgNews, folder, word_options(1000)).vocabulary, 6);
 }
 

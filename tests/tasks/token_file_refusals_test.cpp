@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// What is said about a file with two rows of three tokens, vocabulary 4, 2 classes.
+/// Error message for a file with two rows of three tokens, vocabulary 4, 2 classes.
 std::string raw_complaint(const std::vector<std::int64_t>& tokens,
                           const std::vector<std::int64_t>& lengths,
                           const std::vector<std::int64_t>& labels,
@@ -94,7 +94,7 @@ TEST(TokenFile, TargetsAreChecked) {
 }
 
 TEST(TokenFile, EveryNumberIsChecked) {
-  EXPECT_EQ(raw_complaint({0, 1, 2, 3, -9, 99}, {3, 1}, {0, 1}), "no error");  // behind the length
+  EXPECT_EQ(raw_complaint({0, 1, 2, 3, -9, 99}, {3, 1}, {0, 1}), "no error");  // after the length
   EXPECT_THAT(raw_complaint({0, 1, 2, 3, 4, 0}, {3, 2}, {0, 1}),
               HasSubstr("a.h5: row 1: token 1 is 4, outside 0..3"));
   EXPECT_THAT(raw_complaint({0, -1, 2, 3, 1, 0}, {3, 2}, {0, 1}),

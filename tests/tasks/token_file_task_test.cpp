@@ -26,7 +26,7 @@ TEST(TokenFileTask, SetsOfLabelsAreAnswersWithBaselines) {
   for (std::int32_t i = 0; i < 40; ++i) {
     set.tokens.push_back(i);
     set.ends.push_back(i + 1);
-    // Label 0 is on three of four, label 1 on one of four, label 2 on none.
+    // Three of four rows have label 0, one of four has label 1, none has label 2.
     for (const bool has : {i % 4 != 0, i % 4 == 1, false}) set.targets.push_back(has ? 1 : 0);
   }
   TokenFileOptions options;
@@ -47,7 +47,7 @@ TEST(TokenFileTask, SetsOfLabelsAreAnswersWithBaselines) {
   EXPECT_EQ(baselines[0].name, "labels of most samples");
   EXPECT_NEAR(baselines[0].error, (0.25 + 0.25) / 3, 1e-12);
   EXPECT_NEAR(baselines[1].error, (0.75 + 0.25) / 3, 1e-12);
-  // Folds keep the sets apart: 10 rows of each of 4 kinds, 5 folds.
+  // Folds are stratified by the sets of labels: 10 rows of each of 4 kinds, 5 folds.
   options.undivided = false;
   options.folds = 5;
   const auto fold = token_file_task(options, 1);
@@ -62,7 +62,7 @@ TEST(TokenFileTask, SetsOfLabelsAreAnswersWithBaselines) {
   EXPECT_EQ(counts[std::vector<std::int32_t>({1, 0, 0})], 4);
 }
 
-/// n sequences of one or two tokens; the label is 1 for every fourth, the first token says which.
+/// n sequences of two tokens; the label of every fourth is 1, and the first token determines it.
 std::string numbered_token_file(Index n) {
   TokenSet set;
   set.vocabulary = n;
@@ -113,7 +113,7 @@ TEST(TokenFileTask, SamplesArePaddedAndMasked) {
   EXPECT_THROW(task->make(Split::kTrain, 1, sample), InvalidArgument);
 }
 
-/// How many rows of the class 0 and 1 a split has, in a numbered file.
+/// Numbers of rows of classes 0 and 1 among the rows of a split of a numbered file.
 std::pair<Index, Index> class_counts(const std::vector<std::int32_t>& rows) {
   const auto ones =
       std::count_if(rows.begin(), rows.end(), [](std::int32_t row) { return row % 4 == 3; });
@@ -135,7 +135,7 @@ TEST(TokenFileTask, FoldsAreStratifiedAndTestEachRowOnce) {
     EXPECT_TRUE(ones == 6 || ones == 7) << ones;
     EXPECT_TRUE(rows.size() == 25 || rows.size() == 26) << rows.size();
     tested.insert(rows.begin(), rows.end());
-    // No other split has a row of the test, and all rows are in one.
+    // No other split contains a test row, and each row is in one split.
     std::set<std::int32_t> all(rows.begin(), rows.end());
     for (const Split split : {Split::kTrain, Split::kValidation}) {
       const auto others = rows_seen(*task, split);
@@ -149,7 +149,7 @@ TEST(TokenFileTask, FoldsAreStratifiedAndTestEachRowOnce) {
   }
   EXPECT_EQ(std::ssize(tested), kRows);
   EXPECT_EQ(std::ssize(std::set(tested.begin(), tested.end())), kRows);
-  // Another seed of the data sees the same fold, another fold_seed another one.
+  // Another seed of the data gives the same fold; another fold_seed gives another fold.
   options.fold = 2;
   auto same = rows_seen(*token_file_task(options, 7), Split::kTest);
   std::sort(same.begin(), same.end());
@@ -197,14 +197,14 @@ TEST(TokenFileTask, FoldsOfTheValidationLeaveOneTest) {
     const auto rows = sorted(*task, Split::kValidation);
     EXPECT_TRUE(rows.size() == 18 || rows.size() == 19) << rows.size();
     left_out.insert(left_out.end(), rows.begin(), rows.end());
-    // The three splits are all rows.
+    // The three splits together contain all rows.
     auto all = sorted(*task, Split::kTrain);
     all.insert(all.end(), rows.begin(), rows.end());
     all.insert(all.end(), tested.begin(), tested.end());
     EXPECT_EQ(std::set(all.begin(), all.end()).size(), static_cast<std::size_t>(kRows));
     EXPECT_EQ(std::ssize(all), kRows);
   }
-  // Each row that is not for the test is left out once.
+  // Each row outside the test split is left out once.
   left_out.insert(left_out.end(), tested.begin(), tested.end());
   std::sort(left_out.begin(), left_out.end());
   std::vector<std::int32_t> every(kRows);
@@ -259,8 +259,8 @@ TEST(TokenFileTask, SharesAreDisjointAndTheSameForEverySeed) {
   options.test_share = 0.1;
   const auto one = token_file_task(options, 1);
   const auto two = token_file_task(options, 2);
-  EXPECT_EQ(one->size(Split::kTest), 20);        // of 200
-  EXPECT_EQ(one->size(Split::kValidation), 45);  // of the 180 that are left
+  EXPECT_EQ(one->size(Split::kTest), 20);        // a tenth of 200
+  EXPECT_EQ(one->size(Split::kValidation), 45);  // a quarter of the remaining 180
   EXPECT_EQ(one->size(Split::kTrain), 135);
   std::set<std::int32_t> all;
   for (const Split split : {Split::kTrain, Split::kValidation, Split::kTest}) {
@@ -292,7 +292,7 @@ TEST(TokenFileTask, BaselinesAreThoseOfTheFile) {
   EXPECT_GT(baselines[0].error, 0);
   EXPECT_EQ(baselines[0].samples, 30);
   EXPECT_EQ(baselines[1].name, "first token");
-  EXPECT_EQ(baselines[1].error, 0);  // it tells the class
+  EXPECT_EQ(baselines[1].error, 0);  // the first token determines the class
   EXPECT_EQ(task->baselines(Split::kTest, 100000)[0].samples, task->size(Split::kTest));
 }
 

@@ -55,7 +55,7 @@ TEST(TokenFile, SetsOfLabelsComeBack) {
   EXPECT_TRUE(back.labels.empty());
   EXPECT_EQ(back.targets, label_set().targets);
   EXPECT_THAT(back.target(2), ElementsAre(1, 1));
-  // What version 1 can say is written as such.
+  // A set that version 1 can represent is written as version 1.
   write_token_file(path, small_token_set());
   EXPECT_EQ(version_of(path), 1);
 }
@@ -85,7 +85,7 @@ TEST(TokenFile, FeaturesComeBackToTheBit) {
   EXPECT_THAT(sample.features, ElementsAre(7, 8, 9, 0.1F, 0, 0));
   EXPECT_THAT(sample.mask, ElementsAre(1, 1, 0));
   EXPECT_EQ(sample.label, 1);
-  EXPECT_EQ(task->baselines(Split::kTest, 1).size(), 1U);  // no first token
+  EXPECT_EQ(task->baselines(Split::kTest, 1).size(), 1U);  // features have no first token
 }
 
 TEST(TokenFile, DatasetsAreAsDocumented) {

@@ -8,7 +8,7 @@
 #include "matapprox/tasks/token_file.hpp"
 #include "support/paths.hpp"
 
-// Token sets and token files of the tests of token files.
+// Token sets and token files for the tests of token files.
 
 namespace matapprox::tasks {
 
@@ -25,7 +25,7 @@ inline TokenSet small_token_set() {
   return set;
 }
 
-/// The small set with sets of labels.
+/// The small set with sets of labels instead of classes.
 inline TokenSet label_set() {
   TokenSet set = small_token_set();
   set.labels.clear();
@@ -45,7 +45,7 @@ inline TokenSet feature_set() {
 
 inline std::string token_path() { return test::temporary_dir() + "/a.h5"; }
 
-/// A token file put together with the HDF5 library alone.
+/// A token file written with the HDF5 library alone.
 class RawTokenFile {
  public:
   explicit RawTokenFile(const std::string& path)

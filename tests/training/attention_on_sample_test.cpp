@@ -43,7 +43,8 @@ tasks::Sample map_sample() {
   return sample;
 }
 
-/// softmax(Q K^T / sqrt(p)) of the first layer, from the parameters and the embedded tokens.
+/// softmax(Q K^T / sqrt(p)) of the first layer, computed from the parameters and the embedded
+/// tokens.
 Matrix dense_softmax_map(const ModelDescription& d,
                          const std::vector<float>& values,
                          const tasks::Sample& sample,
@@ -125,7 +126,7 @@ TEST(AttentionOnSample, PixelsAroundOthersAreADiscWithinTheImage) {
   EXPECT_THROW(training::pixels_around({0}, 13, 4, 1), InvalidArgument);
 }
 
-/// A learned token in front: a row and a column more, padding moved by one.
+/// A learned token in front adds a row and a column, and shifts the padding by one.
 TEST(AttentionOnSample, AClsTokenIsTheFirstRowAndColumn) {
   ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
   d.options.embedding.cls_token = true;
@@ -137,7 +138,7 @@ TEST(AttentionOnSample, AClsTokenIsTheFirstRowAndColumn) {
   for (Index j = 0; j <= kMapLength; ++j) EXPECT_EQ(E.col(j).isZero(0), j == 4 || j == 13) << j;
 }
 
-/// A model of pairs has one matrix a text, and so none of the sample.
+/// A model of pairs has one matrix per text, and so none for the sample.
 TEST(AttentionOnSample, PairsOfTextsAreRefused) {
   ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
   d.options.pair_separator = map_sample().tokens[5];
@@ -168,7 +169,7 @@ TEST(AttentionOnSample, RowsColumnsAndMethodsSeeOneMatrix) {
   }
 }
 
-/// Realformer: the second layer's scores have the first one's in them.
+/// Realformer: the scores of the second layer include those of the first.
 TEST(AttentionOnSample, ResidualScoresAreInTheMapsOfLayersAbove) {
   ModelDescription d = map_model("softmax", attention::BlockKind::kPostNorm);
   const std::vector<float> values = Model<float>(d).parameters().initial_values<float>(1);
@@ -179,7 +180,7 @@ TEST(AttentionOnSample, ResidualScoresAreInTheMapsOfLayersAbove) {
   EXPECT_LT(
       (apart.matrix(0, 0)->columns_at(all) - residual_scores.matrix(0, 0)->columns_at(all)).norm(),
       1e-13);
-  // E_2 is the row-softmax of log E_1 + log E_own: the rows' constants fall out.
+  // E_2 is the row-wise softmax of log E_1 + log E_own: constants of the rows cancel.
   const Matrix own = apart.matrix(1, 0)->columns_at(all);
   const Matrix first = apart.matrix(0, 0)->columns_at(all);
   Matrix product = own.cwiseProduct(first);

@@ -44,7 +44,7 @@ Matrix linear(const Model<float>& model,
   return (X * values(".weight")).rowwise() + values(".bias").row(0);
 }
 
-/// By the effective matrices E of the heads: what a layer gives is [E0 V0, E1 V1].
+/// Uses the effective matrices E of the heads: a layer's output is [E0 V0, E1 V1].
 TEST(AttentionOutputStd, AreTheDeviationsOfWhatEachLayerGives) {
   const SavedModel run = two_layers();
   const Model<float> model(run.model);
@@ -116,7 +116,7 @@ TEST(AttentionOutputStd, AreKeptAtEachValidationAndInTheFile) {
   training::TrainingState begun_without = run.state;
   begun_without.attention_std.clear();
   EXPECT_THROW(trainer.run(begun_without, run.seed, {}), InvalidArgument);
-  run.state.attention_std.resize(1);  // of a history of two
+  run.state.attention_std.resize(1);  // the history has two entries
   training::save_model(path, run);
   EXPECT_THROW(training::load_model(path), FileError);
   run.model.options.pair_separator = 3;

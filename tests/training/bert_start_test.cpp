@@ -11,8 +11,8 @@
 #include "support/attention_layer.hpp"
 #include "support/paths.hpp"
 
-// A model that begins with the weights of a file of BERT's layout, against BERT's formulas with the
-// tensors as they are in the file: out x in. [DCLT19]
+// A model that starts from the weights of a file in BERT's layout, compared with BERT's formulas on
+// the tensors of the file, which are out x in. [DCLT19]
 
 namespace matapprox {
 namespace {
@@ -30,7 +30,7 @@ constexpr Index kBertPositions = 20;
 constexpr Index kBertLength = 9;
 constexpr Index kSeparator = 102;
 
-/// The tensors of a file, all of them random, and by name as matrices.
+/// The tensors of a file, all of them random, and access to them by name as matrices.
 struct BertFile {
   explicit BertFile(std::string a_prefix, bool old_names = false) : prefix(std::move(a_prefix)) {
     const std::string norm_weight = old_names ? "gamma" : "weight";
@@ -58,7 +58,7 @@ struct BertFile {
     add_linear("pooler.dense", kBertWidth, kBertWidth);
     add_tensor("classifier.weight", {3, kBertWidth});
     add_tensor("classifier.bias", {3});
-    // What is in such files beside the weights of the encoder.
+    // Such files contain tensors beside the weights of the encoder.
     add_tensor("cls.predictions.bias", {kBertVocabulary});
   }
 
@@ -81,7 +81,7 @@ struct BertFile {
     tensors.push_back({name, shape, values});
   }
 
-  /// A tensor of the encoder, or one by its whole name; one of a dimension is a row.
+  /// A tensor of the encoder, or one by its full name; a one-dimensional tensor becomes a row.
   Matrix operator()(const std::string& name) const {
     std::string whole = name.starts_with("classifier") ? name : prefix + name;
     if (const auto found = renamed.find(whole); found != renamed.end()) whole = found->second;
@@ -98,7 +98,7 @@ struct BertFile {
   Matrix linear(const std::string& name, const Matrix& X) const {
     return (X * (*this)(name + ".weight").transpose()).rowwise() + (*this)(name + ".bias").row(0);
   }
-  /// Epsilon is 1e-12.
+  /// Layer norm with epsilon 1e-12.
   Matrix norm(const std::string& name, const Matrix& X) const {
     Matrix Y = X;
     for (Index i = 0; i < X.rows(); ++i) {
@@ -112,13 +112,13 @@ struct BertFile {
   }
 
   std::string prefix;
-  std::map<std::string, std::string> renamed;  ///< of norms, as the formulas have them
+  std::map<std::string, std::string> renamed;  ///< old names of norms, by the new ones
   std::vector<NamedTensor> tensors;
 };
 
 double gelu_of(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
 
-/// The classifier's scores for ids of which the first is [CLS]; `real` are no padding.
+/// The classifier's scores for ids of which the first is [CLS]; `real` is 0 for padding.
 Matrix bert_scores(const BertFile& file, const std::vector<Index>& ids, const Vector& real) {
   const auto n = static_cast<Index>(ids.size());
   Matrix X(n, kBertWidth);
@@ -184,7 +184,7 @@ std::string write_bert(const BertFile& file, const std::string& name = "bert") {
   return path;
 }
 
-/// The model's scores in double, from its start with what the file has of it.
+/// The model's scores in double, from its initial values with the tensors taken from the file.
 Matrix scores_of(const ModelDescription& d,
                  const std::string& path,
                  const tasks::Sample& sample,
@@ -205,8 +205,8 @@ Matrix scores_of(const ModelDescription& d,
   return out;
 }
 
-/// With and without the prefix, norms by both names; [CLS] as a token of the sequence, and as the
-/// learned one in front of it.
+/// Files with and without the prefix, norms under both names; [CLS] as a token of the sequence, and
+/// as the learned token in front of it.
 TEST(BertStart, ForwardPassIsBertsFormula) {
   const std::vector<Index> ids{101, 7, 3, 102, 55, 7, 102, 0, 0};
   for (const bool padded : {false, true}) {
@@ -234,7 +234,8 @@ TEST(BertStart, ForwardPassIsBertsFormula) {
   }
 }
 
-/// A model of fewer layers takes the first ones; a classifier of other classes is left alone.
+/// A model of fewer layers takes the first ones; a classifier with a different number of classes is
+/// not taken.
 TEST(BertStart, TakesWhatTheModelHas) {
   ModelDescription d = bert_model();
   d.options.layers = 1;
@@ -253,7 +254,7 @@ TEST(BertStart, TakesWhatTheModelHas) {
   EXPECT_EQ(own, file("encoder.layer.0.intermediate.dense.weight").transpose());
 }
 
-/// The refusal's message, or that there was none.
+/// Returns the message of the refusal, or states that there was none.
 template <class Error, class Function>
 std::string refusal_of(const Function& function) {
   try {

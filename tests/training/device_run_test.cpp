@@ -1,4 +1,4 @@
-// Whole runs of the training step on a GPU, on the host, their memory, and what is refused.
+// Whole runs of the GPU training step on the host, their memory, and refusals.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using cuda::HostQueue;
 using training::Model;
 using training::ModelDescription;
 
-/// A trainer on the adding task.
+/// A trainer for the adding task.
 struct RunOnDevice {
   training::TrainingOptions options;
   std::unique_ptr<tasks::Task> task = tasks::make_task("adding", {{"length", "13"}}, 3);
@@ -52,8 +52,7 @@ struct RunOnDevice {
   }
 };
 
-/// A run on the device, interrupted in between so that it also begins in the middle, beside one of
-/// the CPU.
+/// Compares a run on the device, interrupted and resumed in between, with a run on the CPU.
 void expect_run_of_cpu(const ModelDescription& description, training::OptimizerKind optimizer) {
   const HostQueue queue;
   RunOnDevice cpu(0.01, description, optimizer);
@@ -82,8 +81,8 @@ TEST(DeviceRun, ARunIsThatOfTheCpu) {
   expect_run_of_cpu(device_step_model(), training::OptimizerKind::kAdam);
 }
 
-// Not with Adam, which makes steps of full size of a gradient that is rounding alone, as that of
-// the keys' bias is.
+// Adam is not used here: it takes full-size steps along gradients that consist of rounding errors
+// only, such as that of the keys' bias.
 TEST(DeviceRun, ARunWithDropoutIsThatOfTheCpu) {
   ModelDescription description = device_block_model("softmax");
   description.options.embedding.positions = attention::Positions::kLearned;
@@ -125,7 +124,7 @@ TEST(DeviceRun, ALossThatIsNotFiniteEndsARun) {
   EXPECT_LT(device.state.optimizer.step, 4);
 }
 
-/// The host's arrays, counted.
+/// A host queue that counts its arrays.
 class CountedHostQueue : public HostQueue {
  public:
   template <class T>
@@ -176,7 +175,7 @@ TEST(DeviceRun, TheEstimateOfMemoryIsWhatARunTakes) {
   }
 }
 
-/// Names in backquotes in a cell of the table of docs/cuda.md, of the row that begins with `what`.
+/// Names in backquotes in a cell of the table of docs/cuda.md, in the row that begins with `what`.
 std::vector<std::string> names_in_table(const std::string& what, int column) {
   std::ifstream file(test::source_dir() + "/docs/cuda.md");
   std::string line;
@@ -194,7 +193,7 @@ std::vector<std::string> names_in_table(const std::string& what, int column) {
   return names;
 }
 
-/// Why the device does not train a model; empty where it does.
+/// Returns why the device does not train a model; empty if it does.
 std::string why_not_on_device(const ModelDescription& description) {
   try {
     cuda::device_model(Model<float>(description), {}, 1);

@@ -1,4 +1,4 @@
-// The kernels of the training step on a GPU, run on the host, against the model and the optimizer
+// The kernels of the GPU training step, run on the host, compared with the model and the optimizer
 // of the CPU.
 
 #include <gmock/gmock.h>
@@ -74,10 +74,11 @@ cuda::ModelTraining<T, HostQueue> on_device(const HostQueue& queue,
   return training;
 }
 
-/// That the loss and the gradient of each parameter are those of the CPU. The sums are of at most
-/// some hundred products one after the other, so their rounding is some hundred times that of one
-/// number, relative to the largest term: 1e-12 in double, with a margin. What cancels in exact
-/// arithmetic (the keys' bias, which softmax does not see) is as small beside the other gradients.
+/// Checks the loss and the gradient of each parameter against the CPU. Sums have at most some
+/// hundred consecutive products, so their rounding is some hundred times that of one number,
+/// relative to the largest term: 1e-12 in double, with a margin. Gradients that cancel in exact
+/// arithmetic (the keys' bias, which does not affect softmax) are that small relative to the
+/// others.
 template <class T = double>
 void expect_gradient_of_cpu(const ModelDescription& description,
                             const training::LossOptions& loss = {},
@@ -88,7 +89,7 @@ void expect_gradient_of_cpu(const ModelDescription& description,
   const Model<double> model(description);
   const Model<T> own(description);
   if (samples.empty()) samples = device_step_samples(description.task, 5);
-  // The same numbers in both.
+  // Both use the same parameters.
   const auto parameters_of_device = model.parameters().initial_values<float>(11);
   const std::vector<T> start(parameters_of_device.begin(), parameters_of_device.end());
   const std::vector<double> parameters(parameters_of_device.begin(), parameters_of_device.end());
@@ -116,7 +117,7 @@ void expect_gradient_of_cpu(const ModelDescription& description,
       const double off =
           std::abs(static_cast<double>(gradient[static_cast<std::size_t>(i)]) - wanted);
       largest = std::max(largest, std::abs(wanted));
-      // Not max(): it would lose a NaN.
+      // max() would lose a NaN.
       if (!(off <= difference)) difference = off;
     }
     EXPECT_LE(difference, tolerance * (largest + 1e-2 * largest_of_all)) << p.name;
@@ -253,7 +254,7 @@ TEST(DeviceStep, PairsOfTextsAreThoseOfTheCpu) {
   }
 }
 
-/// Of the texts of a pair, one or both may have no tokens.
+/// One or both texts of a pair may have no tokens.
 TEST(DeviceStep, TextsWithoutTokensAreThoseOfTheCpu) {
   ModelDescription description = device_block_model("softmax");
   description.task.features = 0;

@@ -1,4 +1,4 @@
-// A saved model as a program of another language finds it: through the HDF5 library alone.
+// Reads a saved model as a program in another language would: with the HDF5 library alone.
 #include "matapprox/training/model_file.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using attention::Parameter;
 using training::Model;
 using training::SavedModel;
 
-/// A model whose best parameters are not its last ones: 0, 1, 2 ... over 3.
+/// A model whose best parameters differ from its last ones: 0, 1, 2 ... over 3.
 SavedModel model_to_save() {
   SavedModel saved;
   saved.task = "temporal_order";
@@ -39,7 +39,8 @@ SavedModel model_to_save() {
   return saved;
 }
 
-/// Only a run that was started from another model has them, and files that have none are read.
+/// Only a run that started from another model has initial values and deviations; files without them
+/// are readable.
 TEST(ModelFile, KeepsTheStartAndTheDeviationsFromIt) {
   const std::string path = test::temporary_dir() + "/deviations.h5";
   SavedModel saved = model_to_save();
@@ -57,12 +58,12 @@ TEST(ModelFile, KeepsTheStartAndTheDeviationsFromIt) {
   const SavedModel loaded = training::load_model(path);
   EXPECT_EQ(loaded.state.start, saved.state.start);
   EXPECT_EQ(loaded.state.deviations, saved.state.deviations);
-  saved.state.deviations.pop_back();  // a history of two
+  saved.state.deviations.pop_back();  // the history has two entries
   training::save_model(path, saved);
   EXPECT_THROW(training::load_model(path), FileError);
 }
 
-/// What a dataset of a file is.
+/// Contents of a dataset of a file.
 struct Stored {
   bool little_endian_floats = false;
   std::vector<hsize_t> extents;
@@ -134,7 +135,7 @@ TEST(ModelFile, HasTheLastParametersAndTheHistoryInItsState) {
             (std::vector<float>{10, 0.5, 1.5, 1.25, 0.5, 20, 1, 1.125, 1.375, 0.75}));
 }
 
-/// Makes the file at `path` what version 1 wrote: three things had other names.
+/// Renames three items of the file at `path` to their names in version 1.
 void give_old_names(const std::string& path) {
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   const hid_t options = H5Gopen2(file, "attention_options", H5P_DEFAULT);

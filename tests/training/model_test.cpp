@@ -21,7 +21,7 @@ struct ModelCase {
   std::function<void(ModelDescription&)> change;
 };
 
-/// GoogleTest prints each case whenever the program starts; without this, byte by byte.
+/// GoogleTest prints each case at every program start; without this function, byte by byte.
 void PrintTo(const ModelCase& tested, std::ostream* out) { *out << tested.label; }
 
 constexpr Index kModelLength = 11;
@@ -152,7 +152,7 @@ std::vector<ModelCase> model_cases() {
   };
 }
 
-/// Token ids or features of N tokens, with the mask given.
+/// Token ids or features of N tokens with the given mask.
 tasks::Sample model_sample(const ModelDescription& d, Index n, std::vector<std::uint8_t> mask) {
   tasks::Sample sample;
   for (Index i = 0; i < n * d.task.features; ++i) {
@@ -193,7 +193,7 @@ struct ModelRun {
   attention::Workspace<T> workspace;
 };
 
-/// The derivative is that by all parameters.
+/// Checks the derivative with respect to all parameters.
 void expect_model_adjoint(const ModelDescription& d, const tasks::Sample& sample) {
   ModelRun<double> run(d);
   const std::vector<double> start = run.parameters;
@@ -235,7 +235,7 @@ TEST_P(ModelContract, PaddingHasNoInfluence) {
   EXPECT_EQ(run.forward(sample), before);
 }
 
-/// Whatever was worked on before: a sample's outputs and gradient are its own, to the bit.
+/// The outputs and the gradient of a sample do not depend on earlier samples, bit for bit.
 TEST_P(ModelContract, SamplesDoNotSeeEachOther) {
   const ModelDescription d = described(GetParam());
   const tasks::Sample sample = model_sample(d, kModelLength, {});
@@ -266,7 +266,8 @@ TEST_P(ModelContract, ASampleWithoutTokensGivesFiniteNumbers) {
   for (const double g : run.gradient) ASSERT_TRUE(std::isfinite(g));
 }
 
-/// What is said before a training of the memory that a sample takes, beside what it takes.
+/// Compares the memory per sample that is predicted before a training with the memory actually
+/// used.
 TEST(Model, SaysAboutHowMuchMemoryASampleTakes) {
   const Index n = 1024;
   for (const attention::Mechanism& mechanism : attention::mechanisms()) {
@@ -381,9 +382,9 @@ TEST(Model, RefusesWhatDoesNotFit) {
       "makes tokens of width 3");
 }
 
-/// Two texts, a token of the vocabulary between them: the head reads what each of them is alone.
-/// Padding is no separator; a text without tokens is 0; what was dropped of one is not of the
-/// other.
+/// Two texts with a separator token between them: the head reads the representation that each text
+/// has alone. Padding is not a separator; a text without tokens gives 0; the texts have separate
+/// dropout masks.
 TEST(Model, ATextOfAPairIsWhatItIsAlone) {
   ModelDescription d = described({"", [](ModelDescription& e) {
                                     e.options.embedding.positions = attention::Positions::kLearned;
@@ -418,7 +419,7 @@ TEST(Model, ATextOfAPairIsWhatItIsAlone) {
       joined << u, v, (u - v).cwiseAbs(), u.cwiseProduct(v);
       const Matrix expected = joined * W + b;
       EXPECT_LT((pair.forward(sample) - expected).norm(), 1e-12 * expected.norm());
-      // Padding in front of the separator, which is a separator by its id, belongs to the first
+      // Padding with the id of the separator, placed before the separator, belongs to the first
       // text.
       sample.mask.assign(sample.tokens.size() + 1, 1);
       sample.mask[first.size()] = 0;
@@ -436,7 +437,7 @@ TEST(Model, ATextOfAPairIsWhatItIsAlone) {
   }
 }
 
-/// And so is their gradient.
+/// The gradient of auxiliary losses is averaged over the texts as well.
 TEST(Model, AuxiliaryLossesOfAPairAreTheMeanOfItsTexts) {
   ModelDescription d = described({"", [](ModelDescription& e) {
                                     e.options.attention = "singularformer";
@@ -462,7 +463,7 @@ TEST(Model, AuxiliaryLossesOfAPairAreTheMeanOfItsTexts) {
   const double second = loss_of(one, {3, 0});
   const double both = loss_of(pair, {0, 2, 3, 3, 1, 4, 3, 0});
   EXPECT_NEAR(both, (first + second) / 2, 1e-14 * both);
-  // What was added up for two samples is twice that of the pair; heads have no part in it.
+  // The sum of two samples' gradients is twice that of the pair; the heads do not contribute.
   const attention::Parameter& p = one.model.parameters().find("block1.attention.mixture.weight");
   const attention::Parameter& q = pair.model.parameters().find(p.name);
   const Matrix apart = attention::TokenMap<double>(one.gradient.data() + p.offset, p.rows, p.cols);
@@ -471,7 +472,7 @@ TEST(Model, AuxiliaryLossesOfAPairAreTheMeanOfItsTexts) {
   EXPECT_LT((2 * joint - apart).norm(), 1e-12 * apart.norm());
 }
 
-/// Two equal texts are dropped apart: |u - v| would be 0.
+/// Two equal texts get different dropout masks; with equal masks |u - v| would be 0.
 TEST(Model, TheTextsOfAPairAreDroppedApart) {
   const ModelDescription d = described({"", [](ModelDescription& e) {
                                           e.options.pair_separator = 4;

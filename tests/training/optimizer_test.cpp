@@ -25,7 +25,7 @@ struct Taken {
   double norm;
 };
 
-/// Two steps over three parameters, the last of them an embedding.
+/// Takes two steps over three parameters, the last of which is an embedding.
 Taken two_steps(const OptimizerOptions& options) {
   attention::ParameterList list;
   list.add("a", 1, 2, attention::Initial::constant(1));
@@ -38,7 +38,7 @@ Taken two_steps(const OptimizerOptions& options) {
   return {parameters, norm};
 }
 
-/// Adam as its authors write it, for one number. [KB15, Alg. 1]
+/// Adam for one number as its authors write it. [KB15, Alg. 1]
 double adam_by_hand(double x, double g1, double g2, double rate, double decay, bool apart) {
   double m = 0;
   double v = 0;
@@ -119,7 +119,7 @@ TEST(Optimizer, Schedules) {
   EXPECT_EQ(schedule_factor(Schedule::kInverseSqrt, 100, 50, 1000), 0.5);
 }
 
-/// A loss at outputs o and its gradient, against central differences and the formula.
+/// Checks a loss at outputs o against the formula, and its gradient against central differences.
 void check_loss(const training::LossOptions& options,
                 const tasks::TaskShape& shape,
                 const tasks::Sample& sample,
@@ -190,7 +190,7 @@ TEST(Loss, OfSetsOfLabels) {
              sample,
              out,
              (cost(0.9, 0.2) + cost(0.1, -1) + cost(0.9, -0.7)) / 3);
-  // Where sigma rounds to 0 or 1 and its logarithm to -Inf: the loss is |o| for a wrong answer.
+  // If sigma rounds to 0 or 1 and its logarithm to -Inf, the loss is |o| for a wrong answer.
   out << -800, -900, 1000;
   attention::TokenMatrix<double> gradient(1, 3);
   const training::Loss loss({}, shape);

@@ -18,7 +18,7 @@ struct Scored {
   std::vector<std::uint8_t> positive;
 };
 
-/// Scores of few different values, so that many are equal; those of positives are larger.
+/// Scores with few distinct values, so that many are equal; those of positives tend to be larger.
 Scored tied_scores(Index number, Index samples) {
   Scored drawn;
   for (Index i = 0; i < samples; ++i) {
@@ -74,7 +74,7 @@ TEST(RocArea, IsThatOfAllPairsTiesIncluded) {
     ASSERT_LE(roc.low, roc.area);
     ASSERT_GE(roc.high, roc.area);
     if (area < 1e-9 || area > 1 - 1e-9 || variance < 1e-15) continue;
-    // The normal interval of the logit, from the variance of all pairs.
+    // The normal interval of the logit, computed from the variance of all pairs.
     const double half = 1.959963984540054 * std::sqrt(variance) / (area * (1 - area));
     const double logit = std::log(area / (1 - area));
     EXPECT_NEAR(roc.low, 1 / (1 + std::exp(-(logit - half))), 1e-12) << number;
@@ -93,7 +93,8 @@ TEST(RocArea, OfExamplesDoneByHand) {
   EXPECT_NEAR(perfect.low, std::sqrt(0.025), test::rounding(4));
 }
 
-/// Scores of normal law whose classes lie 1 apart have the area Phi(1 / sqrt 2) = 0.7602.
+/// Normally distributed scores of two classes whose means differ by 1 have the area Phi(1 / sqrt 2)
+/// = 0.7602.
 TEST(RocArea, IntervalHoldsTheTrueAreaInAboutNineteenOfTwenty) {
   const double truth = 0.5 * std::erfc(-0.5);
   const Index trials = 1000;
@@ -110,7 +111,7 @@ TEST(RocArea, IntervalHoldsTheTrueAreaInAboutNineteenOfTwenty) {
     const RocArea roc = roc_area(scores, positive);
     if (roc.low > truth || roc.high < truth) ++outside;
   }
-  // 50 are expected; three standard deviations of that are 21.
+  // The expected number is 50; three standard deviations are 21.
   EXPECT_LE(outside, 71);
   EXPECT_GE(outside, 29);
 }

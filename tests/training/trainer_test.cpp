@@ -20,7 +20,7 @@ using training::TrainingEnd;
 using training::TrainingOptions;
 using training::TrainingState;
 
-/// A small PSF model on the adding task.
+/// A small PSF model for the adding task.
 SavedModel small_run() {
   SavedModel run;
   run.task = "adding";
@@ -54,7 +54,7 @@ struct Session {
   Trainer trainer;
 };
 
-/// Parameters after training must be the same for 1, 2 and 3 threads.
+/// Checks that the parameters after training are the same for 1, 2 and 3 threads.
 void expect_same_for_any_threads(const SavedModel& run) {
   std::vector<std::vector<float>> results;
   for (const int count : {1, 2, 3}) {
@@ -70,7 +70,7 @@ void expect_same_for_any_threads(const SavedModel& run) {
 
 TEST(Trainer, ThreadsDoNotChangeABit) { expect_same_for_any_threads(small_run()); }
 
-/// Norms by the definition; what began at 0 has gone infinitely far, what stays nowhere.
+/// Norms by the definition; parameters that started at 0 have infinite deviation, frozen ones none.
 TEST(Trainer, DeviationsAreThoseOfTheStartAtEachValidation) {
   SavedModel run = small_run();
   run.training_options.emplace_back("freeze", "head.weight");
@@ -102,7 +102,7 @@ TEST(Trainer, DeviationsAreThoseOfTheStartAtEachValidation) {
   }
 }
 
-/// The masks of attention probabilities go by samples, which threads share out differently.
+/// The masks of attention probabilities depend on the samples, which threads divide differently.
 TEST(Trainer, ThreadsDoNotChangeABitOfAttentionDropout) {
   SavedModel run = small_run();
   run.model.options.attention = "softmax";
@@ -149,7 +149,7 @@ TEST(Trainer, InterruptedSavedAndResumedIsUninterrupted) {
   }
 }
 
-/// A task that asks its trainer to stop when it makes the given sample of a split.
+/// A task that requests a stop of its trainer when it makes the given sample of a split.
 class StoppingTask final : public tasks::Task {
  public:
   StoppingTask(const tasks::Task& task, tasks::Split split, Index sample, std::atomic<bool>& stop)
@@ -171,7 +171,7 @@ class StoppingTask final : public tasks::Task {
   std::atomic<bool>& stop_;
 };
 
-// Sample 65 is the sixth of step 6, validation sample 3 is in each validation.
+// Sample 65 is the sixth of step 6; validation sample 3 is in each validation.
 TEST(Trainer, LeavesStepsAndLooksInTheMiddle) {
   const test::ThreadCount threads(1);
   const SavedModel run = small_run();
@@ -219,7 +219,8 @@ TEST(Trainer, AccumulatedBatchesAreOneBatch) {
   EXPECT_EQ(state.parameters, whole.parameters);
 }
 
-/// The gradient of a step, by central differences of the mean loss that the trainer reports.
+/// Compares the gradient of a step with central differences of the mean loss that the trainer
+/// reports.
 TEST(Trainer, TheFirstStepOfSgdFollowsTheMeanGradient) {
   SavedModel run = small_run();
   run.model.options.block.dropout = 0;
@@ -234,7 +235,7 @@ TEST(Trainer, TheFirstStepOfSgdFollowsTheMeanGradient) {
   TrainingState after = start;
   session.trainer.run(after, run.seed, {});
   const auto loss_at = [&](std::vector<float> parameters) {
-    // The first eight training samples are the batch.
+    // The first eight training samples form the batch.
     return session.trainer.evaluate(parameters, tasks::Split::kTrain, 8).loss;
   };
   for (std::size_t i = 0; i < start.parameters.size(); i += start.parameters.size() / 7) {
@@ -248,7 +249,8 @@ TEST(Trainer, TheFirstStepOfSgdFollowsTheMeanGradient) {
   }
 }
 
-/// The change of the parameters by one step of descent over samples first .. first + batch - 1.
+/// The change of the parameters in one step of gradient descent over samples first .. first + batch
+/// - 1.
 std::vector<double> descent(Index batch, Index first) {
   SavedModel run = small_run();
   run.model.options.block.dropout = 0;
@@ -295,7 +297,7 @@ TEST(Trainer, LearnsToAddSixteenNumbers) {
   EXPECT_GT(test.error_high, test.error);
 }
 
-/// In floating point [Wil27] misses the ends by a rounding error.
+/// The formulas of [Wil27] miss the ends by a rounding error in floating point.
 TEST(Trainer, IntervalsOfNoErrorAndOfErrorsAloneReachTheEnds) {
   Session session(small_run());
   const TrainingState state = session.trainer.start(1);
@@ -384,7 +386,7 @@ TEST(Trainer, RefusesOptionsOutsideTheirRange) {
   refuses("loss", "cross_entropy");
 }
 
-/// Sixteen samples whose number is their place: shows which ones a step is made of.
+/// Sixteen samples whose feature is their number; records the samples of each step.
 class CountedTask final : public tasks::Task {
  public:
   CountedTask() {

@@ -1,4 +1,5 @@
-// truncate_scores beside Eigen's singular value decomposition of what it truncates.
+// truncate_scores compared with Eigen's singular value decomposition of the scores that it
+// truncates.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ SavedModel sharp_model(const std::string& mechanism, const NamedOptions& options
     if (!query && p.name.find("key") == std::string::npos) continue;
     for (Index i = 0; i < p.size(); ++i) {
       float& x = values[static_cast<std::size_t>(p.offset + i)];
-      // Biases begin at 0, where they would not be seen.
+      // The initial biases are 0 and would have no effect.
       x = p.rows == 1 ? 0.1F * static_cast<float>(i - 3) : 5 * x;
     }
   }
@@ -68,7 +69,7 @@ Matrix parameter(const SavedModel& saved,
       .cast<double>();
 }
 
-/// Weight over bias of a head's queries or keys, d + 1 x p.
+/// Weight and bias of a head's queries or keys, stacked to (d + 1) x p.
 Matrix projection(const SavedModel& saved,
                   const std::vector<float>& values,
                   Index layer,
@@ -90,7 +91,7 @@ Matrix score_map(const SavedModel& saved,
          projection(saved, values, layer, "key", head).transpose();
 }
 
-/// The nearest matrix of that rank, and how far it is.
+/// The nearest matrix of the given rank, and its distance.
 struct Nearest {
   Nearest(const Matrix& M, Index rank) {
     const Eigen::JacobiSVD<Matrix> svd(M, Eigen::ComputeThinU | Eigen::ComputeThinV);
@@ -122,7 +123,7 @@ TEST(TruncatedScores, AreTheNearestOfTheirRankInEveryLayerAndHead) {
   }
 }
 
-/// All parameters but queries and keys stay, to the bit.
+/// All parameters except queries and keys are unchanged, bit for bit.
 TEST(TruncatedScores, LeaveTheOtherParametersAlone) {
   const SavedModel saved = sharp_model("softmax");
   const std::vector<float> values = truncated(saved, 1);
@@ -137,7 +138,7 @@ TEST(TruncatedScores, LeaveTheOtherParametersAlone) {
   }
 }
 
-/// The tokens of test sample 0 as the first layer gets them, each with a 1.
+/// The tokens of test sample 0 as input of the first layer, each with an additional 1.
 Matrix first_layer_input(const SavedModel& saved, const tasks::Sample& sample) {
   const Matrix table = parameter(saved, saved.state.best, "embedding.token");
   Matrix X(static_cast<Index>(sample.tokens.size()), kWidth + 1);
@@ -146,7 +147,7 @@ Matrix first_layer_input(const SavedModel& saved, const tasks::Sample& sample) {
   return X;
 }
 
-/// The effective attention of a head of the first layer after truncation, and what it should be.
+/// The effective attention of a head of the first layer after truncation, and its expected value.
 std::pair<Matrix, Matrix> maps(const SavedModel& saved, Index rank, Index head) {
   tasks::Sample sample;
   tasks::make_task(saved.task, saved.task_options, saved.seed)
@@ -169,7 +170,7 @@ TEST(TruncatedScores, MakeTheSoftmaxOfTheNearestScores) {
   }
 }
 
-/// Without a softmax the effective attention itself has the rank.
+/// Without a softmax the effective attention itself has the given rank.
 TEST(TruncatedScores, GiveSimpletronAMapOfTheirRank) {
   const SavedModel saved = sharp_model("simpletron", {{"scale", "none"}});
   for (const Index rank : {1, 2}) {
@@ -179,7 +180,7 @@ TEST(TruncatedScores, GiveSimpletronAMapOfTheirRank) {
   }
 }
 
-/// The model whose queries and keys are U S and V of the nearest scores, made here.
+/// A model whose queries and keys are U S and V of the nearest scores, computed by the test.
 SavedModel truncated_by_hand(const SavedModel& saved, Index rank) {
   SavedModel made = saved;
   const Model<float> model(saved.model);

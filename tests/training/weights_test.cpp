@@ -69,7 +69,7 @@ TEST(Weights, NothingThatFitsIsAnError) {
   EXPECT_THROW(training::transfer_weights(path, model.parameters(), values), InvalidArgument);
 }
 
-/// Scores of rank r + softmax's row constants: log E has rank at most r + 1.
+/// Log E is the scores of rank r plus softmax's row constants, so its rank is at most r + 1.
 TEST(Weights, TruncatedScoresHaveTheirRankAndAllOfThemChangeNothing) {
   const SavedModel run = weights_run("softmax");
   const auto task = tasks::make_task(run.task, run.task_options, run.seed);

@@ -1,15 +1,15 @@
-// Speed of the CUDA kernels on the first GPU: the table of docs/cuda.md, with the targets.
+// Speed of the CUDA kernels on the first GPU: prints the table of docs/cuda.md, with the targets.
 //
 //   matapprox_cuda_bench                      all of it
-//   matapprox_cuda_bench --quick              small sizes, to see that it runs; no targets
+//   matapprox_cuda_bench --quick              small sizes, to check that it runs; no targets
 //   matapprox_cuda_bench --part NAME          one part: products, peers, fit, psf, nystrom or bus
 //   matapprox_cuda_bench --one POWER COLUMNS  three products of a factor, N = 2^POWER, for a
 //   profiler
 //
-// Times are medians of 20 runs after 3 to warm up, by events of the GPU, unless the table says
-// other; data are random and fresh for each size. Rates are beside what copying memory reaches in
-// the same run, and each says which bytes it counts. Beside each time stands the error against
-// what the host computes in double.
+// Times are medians of 20 runs after 3 warm-up runs, measured by events of the GPU unless the table
+// says otherwise; data are random and fresh for each size. Rates are compared with the rate of
+// copying memory in the same run, and each states which bytes it counts. Beside each time stands
+// the error against a computation in double on the host.
 
 #include <cstdlib>
 #include <functional>

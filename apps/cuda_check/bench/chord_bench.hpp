@@ -17,8 +17,8 @@ inline double copy_bandwidth(const DeviceQueue& queue) {
   return 2.0 * 4.0 * static_cast<double>(count) / ms / 1e6;
 }
 
-/// One factor times a block, some rows of it in double on the host: the largest error over the
-/// largest of those numbers.
+/// Relative error of one factor times a block: some entries are recomputed in double on the host,
+/// and the largest error is divided by the largest of those numbers.
 inline double product_error(const DeviceQueue& queue,
                             const ChordShape& shape,
                             const float* values,
@@ -47,13 +47,14 @@ inline double product_error(const DeviceQueue& queue,
   return relative_error(got, wanted);
 }
 
-/// Every value once, the block once in and once out for each factor.
+/// Bytes that have to be moved: every value once, the block once in and once out for each factor.
 inline double compulsory_bytes(const ChordShape& shape, Index columns) {
   return 4.0 * (static_cast<double>(shape.stored_numbers()) +
                 2.0 * static_cast<double>(shape.factors() * shape.order * columns));
 }
 
-/// The chain of the reference pattern, or as many of its factors as there is room for; false: none.
+/// Times the chain of the reference pattern, or as many of its factors as fit into memory. Returns
+/// false if none fits.
 inline bool bench_product(
     const DeviceQueue& queue, Table& table, Index n, Index columns, double copy, double min_share) {
   ChordShape shape = reference_shape(n);
@@ -93,7 +94,7 @@ inline void bench_products(const DeviceQueue& queue, Table& table, double copy, 
       "profiler measures: scripts/cuda --profile. 2^25: 87 GB of values");
   for (int power = quick ? 14 : 20; power <= (quick ? 15 : 25); ++power) {
     for (const Index columns : {1, 8, 64}) {
-      // The targets end at 2^24.
+      // Targets apply up to N = 2^24.
       const double min_share = columns <= 8 && power <= 24 ? 0.6 : 0;
       if (!bench_product(queue, table, Index{1} << power, columns, copy, min_share))
         Table::skip(text("N = 2^%d, %lld columns", power, static_cast<long long>(columns)),
@@ -102,7 +103,7 @@ inline void bench_products(const DeviceQueue& queue, Table& table, double copy, 
   }
 }
 
-/// Two arrays of page-locked memory and the GPU: what a bus can do.
+/// Transfer rate of the bus, measured with page-locked host memory.
 class BusRate {
  public:
   explicit BusRate(Index bytes) : bytes_(static_cast<std::size_t>(bytes)) {
@@ -125,7 +126,7 @@ class BusRate {
   void* host_ = nullptr;
 };
 
-/// Blocks of ordinary memory of the host, and a chain that stays there, over the bus.
+/// Times transfers over the bus: of blocks in ordinary host memory, and of a chain stored there.
 inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
   table.head(
       "Over the bus: bytes once; the chain's are its values, once for each product, 8 columns");
@@ -171,7 +172,7 @@ inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
              false});
 }
 
-/// For a profiler: products of one factor, float, and what they have to move.
+/// Runs products of one factor in float for a profiler and prints the bytes that they have to move.
 inline int run_one_product(const DeviceQueue& queue, int power, Index columns) {
   const Index n = Index{1} << power;
   std::printf("copy_bytes_per_second %.0f\n", 1e9 * copy_bandwidth(queue));

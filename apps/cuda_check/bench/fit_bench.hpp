@@ -7,7 +7,7 @@
 
 namespace matapprox::cuda {
 
-/// One evaluation of a fit's objective and gradient beside two threads of the host.
+/// Times one evaluation of a fit's objective and gradient, beside two threads of the host.
 inline void bench_fit(const DeviceQueue& queue, Table& table, bool quick) {
   const Index n = quick ? 256 : 4096;
   const ChordShape shape = reference_shape(n);

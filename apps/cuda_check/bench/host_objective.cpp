@@ -7,7 +7,7 @@
 namespace matapprox::cuda {
 namespace {
 
-/// Eight numbers side by side, which compilers keep in the widest registers that there are.
+/// Eight numbers side by side, which compilers keep in the widest available registers.
 using Lanes = double __attribute__((vector_size(64)));
 /// A row of a panel.
 constexpr Index kParts = 4;
@@ -58,11 +58,11 @@ void add_gradient(
   }
 }
 
-/// What one thread adds up.
+/// Partial sums of one thread.
 struct Share {
   double f = 0;
   std::vector<double> gradient;
-  std::vector<PanelRow> panels;  ///< M + 1
+  std::vector<PanelRow> panels;  ///< M + 1 panels
 };
 
 void add_panel(const ChordShape& shape,

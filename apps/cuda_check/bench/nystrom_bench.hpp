@@ -8,7 +8,7 @@
 
 namespace matapprox::cuda {
 
-/// The largest error of entries of the kept columns, against the formula.
+/// Relative error of one entry of each kept column, against the formula.
 inline double columns_error(const RandomPoints& example,
                             const double* columns,
                             const std::vector<Index>& landmarks) {
@@ -22,7 +22,8 @@ inline double columns_error(const RandomPoints& example,
   return relative_error(got, wanted);
 }
 
-/// Writes to memory that is new to the process, by all threads: a copy would meet each page alone.
+/// Touches newly allocated memory from all threads; otherwise the copy alone would take all page
+/// faults.
 inline void write_pages(double* numbers, Index count) {
   const auto threads = static_cast<Index>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> workers;
@@ -43,7 +44,7 @@ inline void bench_nystrom(const DeviceQueue& queue, Table& table, bool quick) {
       "points to the GPU, randomly pivoted Cholesky, columns to the host; wall clock, one run "
       "after "
       "one to warm up; error: entries of the columns");
-  // Columns and factor, what is proposed, and its residual twice.
+  // Columns and factor, the proposed columns, and their residual twice.
   const Index needed = 8 * n * (2 * landmarks + 4 * 96);
   if (needed > free_memory() / 16 * 15) {
     Table::skip(text("N = %lld", static_cast<long long>(n)), "no room");

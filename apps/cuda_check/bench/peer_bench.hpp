@@ -18,7 +18,8 @@ inline void require_library(int status, const char* what) {
     throw std::runtime_error(std::string(what) + " failed, status " + std::to_string(status));
 }
 
-/// The factors of a chain in compressed rows and a block with its product, as cuSPARSE has them.
+/// The factors of a chain in compressed rows, and a block with its product, in the form that
+/// cuSPARSE expects.
 class CusparseChain {
  public:
   CusparseChain(const DeviceQueue& queue, const ChordShape& shape, Index columns)
@@ -49,11 +50,11 @@ class CusparseChain {
   CusparseChain(const CusparseChain&) = delete;
   CusparseChain& operator=(const CusparseChain&) = delete;
 
-  /// Milliseconds of a product of the chain, each factor analyzed once before. Throws where
-  /// cuSPARSE refuses the algorithm.
+  /// Returns milliseconds per product of the chain; each factor is analyzed once beforehand. Throws
+  /// if cuSPARSE refuses the algorithm.
   double time(cusparseSpMMAlg_t algorithm) {
     std::vector<std::shared_ptr<cusparseSpMatDescr>> factors;
-    // What the analysis leaves in a factor's buffer, its products read.
+    // One buffer per factor: its products read what the analysis has stored there.
     std::vector<DeviceArray<char>> buffers;
     auto X = described(x_.data());
     auto Y = described(y_.data());
@@ -102,7 +103,7 @@ class CusparseChain {
         "cusparseCreateDnMat");
     return {made, cusparseDestroyDnMat};
   }
-  /// Y = F X; `last` is the buffer, or where its size goes.
+  /// Y = F X; `last` is the buffer, or the address that receives its size.
   template <class Function, class Last>
   cusparseStatus_t call(const Function& function,
                         const std::shared_ptr<cusparseSpMatDescr>& F,
@@ -128,7 +129,8 @@ class CusparseChain {
   cusparseHandle_t handle_ = nullptr;
 };
 
-/// A chain of cuSPARSE products with the fastest of its algorithms; infinity where all are refused.
+/// Milliseconds of a chain of cuSPARSE products with its fastest algorithm; infinity if all are
+/// refused.
 inline double cusparse_chain(const DeviceQueue& queue, const ChordShape& shape, Index columns) {
   CusparseChain chain(queue, shape, columns);
   double best = std::numeric_limits<double>::infinity();
@@ -175,7 +177,7 @@ inline double cublas_dense(const DeviceQueue& queue, Index n, Index columns) {
   return ms;
 }
 
-/// The chain in double on the host.
+/// Applies the chain in double on the host.
 inline std::vector<double> chain_by_definition(const ChordShape& shape,
                                                const std::vector<float>& values,
                                                const std::vector<float>& X,
@@ -211,7 +213,7 @@ inline void bench_peers(const DeviceQueue& queue, Table& table, bool quick) {
   const double dense = cublas_dense(queue, n, kColumns);
   table.add("cuSPARSE SpMM of every factor, best algorithm", sparse, "");
   table.add("cuBLAS SGEMM of the dense matrix, no TF32", dense, "");
-  // Without cuSPARSE there is nothing to be faster than.
+  // Without cuSPARSE there is nothing to compare with.
   table.add({"Chord chain, against cuSPARSE",
              own,
              text("%.1f x", sparse / own),

@@ -23,7 +23,7 @@ struct SmallMatrix {
   }
 };
 
-/// H - F F^T, of which H keeps the result.
+/// H -= F F^T.
 inline void subtract_square(SmallMatrix& H, const SmallMatrix& F) {
   for (Index l = 0; l < F.cols; ++l) {
     for (Index j = 0; j < H.cols; ++j) {
@@ -33,8 +33,8 @@ inline void subtract_square(SmallMatrix& H, const SmallMatrix& F) {
 }
 
 /// Randomly pivoted Cholesky of a Gaussian kernel matrix, whose diagonal is 1, in blocks with
-/// rejection, as src/methods/nystrom/pivoted_cholesky.cpp does it: the tall matrices in the memory
-/// of the queue, what is small on the host.
+/// rejection, as in src/methods/nystrom/pivoted_cholesky.cpp: the tall matrices are in the memory
+/// of the queue, small ones on the host.
 template <class Queue>
 class PivotedCholesky {
  public:
@@ -47,7 +47,7 @@ class PivotedCholesky {
   }
 
   const TallCholesky<Queue>& tall() const { return tall_; }
-  /// In the order of the columns.
+  /// Landmarks in the order of the columns.
   const std::vector<Index>& landmarks() const { return landmarks_; }
   Index rounds() const { return rounds_; }
   /// trace(K - F F^T) / trace(K): its error in the trace norm.
@@ -79,8 +79,9 @@ class PivotedCholesky {
     return chosen;
   }
 
-  /// Keeps each proposal with probability (residual now) / (residual when proposed); eliminated:
-  /// the columns of the Cholesky factor of H at those, for all proposals.
+  /// Keeps each proposal with probability (residual now) / (residual when proposed). `eliminated`
+  /// receives the columns of the Cholesky factor of H at the kept proposals, with rows for all
+  /// proposals.
   std::vector<Index> reject(SmallMatrix& H, Index at_most, SmallMatrix& eliminated) {
     std::vector<Index> kept;
     std::vector<double> proposed;
@@ -103,7 +104,7 @@ class PivotedCholesky {
     const auto n = static_cast<Index>(kept.size());
     SmallMatrix M(n, n);
     for (Index c = 0; c < n; ++c) {
-      // Row c of L^-T, by L z = e_c.
+      // Row c of L^-T, from L z = e_c.
       for (Index i = c; i < n; ++i) {
         double sum = i == c ? 1 : 0;
         for (Index l = c; l < i; ++l)
@@ -148,7 +149,7 @@ class PivotedCholesky {
   Index rounds_ = 0;
 };
 
-/// Points that are random in [-1, 1]^d, and a Gaussian kernel of bandwidth 1.
+/// Random points in [-1, 1]^d and a Gaussian kernel of bandwidth 1.
 struct RandomPoints {
   static constexpr int kDimension = 8;
   Index count;
@@ -169,8 +170,8 @@ struct RandomPoints {
   }
 };
 
-/// |K - F F^T| / |K| in the Frobenius norm, both estimated from the entries between random points,
-/// apart from the diagonal.
+/// |K - F F^T| / |K| in the Frobenius norm, both estimated from the off-diagonal entries between
+/// random points.
 template <class Queue>
 double sampled_error(const RandomPoints& example, const TallCholesky<Queue>& tall) {
   std::vector<Index> S;

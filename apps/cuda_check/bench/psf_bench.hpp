@@ -9,8 +9,8 @@
 
 namespace matapprox::cuda {
 
-/// The model of the Adding problem in [KYCY22]: width 32, c = 8, floor(log2 N) factors of as many
-/// links and one, residual, all tokens read.
+/// The model of the Adding problem in [KYCY22]: width 32, c = 8, floor(log2 N) residual factors
+/// with floor(log2 N) + 1 links each, and a head that reads all tokens.
 inline ModelShape adding_model(Index samples, Index length) {
   ModelShape model;
   model.samples = samples;
@@ -32,7 +32,7 @@ inline ModelShape adding_model(Index samples, Index length) {
   return laid_out(model);
 }
 
-/// Random features, answers and parameters of usual size.
+/// Random features and answers, and parameters of typical size.
 struct AddingData {
   std::vector<double> features;
   std::vector<double> answers;
@@ -64,7 +64,8 @@ ModelTraining<T, Queue> adding_training(const Queue& queue,
   return training;
 }
 
-/// The gradient in float on the GPU beside that in double on the host, where it takes a moment.
+/// Relative error of the float gradient on the GPU against the double gradient on the host, for a
+/// size that the host computes quickly.
 inline double adding_error(const DeviceQueue& queue) {
   const ModelShape model = adding_model(2, 512);
   const AddingData data(model);
@@ -87,7 +88,7 @@ inline void bench_psf(const DeviceQueue& queue, Table& table, bool quick) {
   const AddingData data(model);
   auto training = adding_training<float>(queue, model, data);
   const double ms = milliseconds(queue, [&] { training.take_step(1e-3); });
-  // Steps after one that is not finite are not taken.
+  // No steps are taken after one that is not finite.
   if (training.status().stopped != 0) error = std::numeric_limits<double>::infinity();
   table.add({text("N = %lld, batch 40", static_cast<long long>(model.length)),
              ms,

@@ -19,20 +19,20 @@ std::string text(const char* format, Arguments... arguments) {
   return made;
 }
 
-/// What was measured of one thing. An error and its limit are relative; without a limit, none was
-/// looked at.
+/// Measurements of one item. An error and its limit are relative; a limit of 0 means that no error
+/// was measured.
 struct Row {
   std::string what;
   double milliseconds = 0;
   std::string figure;
   double error = 0;
   double error_limit = 0;
-  std::string target;  ///< in words; empty: there is none
+  std::string target;  ///< target as text; empty: none
   bool reached = false;
 };
 
-/// Prints rows as they come, each with its target and whether it is met: a figure with a wrong
-/// result meets nothing. Small sizes have no targets.
+/// Prints rows as they are added, each with its target and whether it is met; a row with a wrong
+/// result meets no target. Small sizes have no targets.
 class Table {
  public:
   explicit Table(bool quick) : quick_(quick) {}
@@ -62,7 +62,7 @@ class Table {
     asked_ += asked ? 1 : 0;
     met_ += right && asked && row.reached ? 1 : 0;
   }
-  /// What others are measured against.
+  /// Adds a reference that others are measured against.
   void add(const std::string& what, double milliseconds, const std::string& figure) {
     Row row;
     row.what = what;
@@ -73,7 +73,7 @@ class Table {
   static void skip(const std::string& what, const std::string& why) {
     std::printf("%-50s %s\n", what.c_str(), why.c_str());
   }
-  /// The exit status: 1 where a result is wrong.
+  /// Returns the exit status: 1 if a result is wrong.
   int finish() const {
     std::printf("\n%d of %d targets met, %d wrong results\n", met_, asked_, wrong_);
     return wrong_ == 0 ? 0 : 1;
@@ -115,7 +115,7 @@ inline double milliseconds(const DeviceQueue& queue, const std::function<void()>
   return median(times);
 }
 
-/// Milliseconds that function() takes, by the host's clock.
+/// Milliseconds of function() by the host's clock.
 template <class Function>
 double wall_milliseconds(const Function& function) {
   const auto begin = std::chrono::steady_clock::now();
@@ -123,7 +123,7 @@ double wall_milliseconds(const Function& function) {
   return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Numbers in -1..1 from a counter.
+/// Pseudorandom numbers in -1..1, computed from a counter.
 template <class T>
 struct RandomNumbers {
   static constexpr int kThreads = 256;
@@ -142,7 +142,7 @@ struct RandomNumbers {
   }
 };
 
-/// Other numbers at each call.
+/// Returns different random numbers at each call.
 template <class T, class Queue>
 auto random_array(const Queue& queue, Index count) {
   static std::uint64_t seed = 0;
@@ -161,7 +161,7 @@ std::vector<T> on_host(const Queue& queue, const T* array, Index count) {
   return numbers;
 }
 
-/// The largest difference over the largest number that is wanted.
+/// Largest absolute difference divided by the largest absolute reference value.
 template <class T, class U>
 double relative_error(const std::vector<T>& got, const std::vector<U>& wanted) {
   double largest = 0;
@@ -170,7 +170,7 @@ double relative_error(const std::vector<T>& got, const std::vector<U>& wanted) {
     const auto w = static_cast<double>(wanted[i]);
     const double off = std::abs(static_cast<double>(got[i]) - w);
     largest = std::max(largest, std::abs(w));
-    // Not max(): it would lose a NaN.
+    // max() would lose a NaN.
     if (!(off <= error)) error = off;
   }
   return error / largest;

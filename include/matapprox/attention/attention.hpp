@@ -7,30 +7,31 @@
 
 namespace matapprox::attention {
 
-/// Of widths, ranks, numbers of features: far above any use, and a product of two still fits.
+/// Upper limit of widths, ranks and numbers of features: far above any use, and a product of two
+/// still fits into an Index.
 constexpr Index kLargestWidth = Index{1} << 24;
-/// Throws InvalidArgument, in the name of `who`, unless `least` <= value <= kLargestWidth.
+/// Throws InvalidArgument, with `who` in the message, unless `least` <= value <= kLargestWidth.
 void check_width(const char* who, const char* option, Index value, Index least);
 
-/// Whether a mechanism forms attention probabilities, which dropout can act on.
+/// Tells if a mechanism forms attention probabilities, on which dropout can act.
 enum class Probabilities { kNone, kFormed };
 
-/// What every mechanism is told; its own options come beside it.
+/// Parameters common to all mechanisms; each mechanism also has its own options.
 struct AttentionShape {
-  Index width = 0;   ///< d, of a token
+  Index width = 0;   ///< d, width of a token
   Index heads = 1;   ///< h, a divisor of d
   Index length = 0;  ///< the largest N
-  Index layer = 0;   ///< which of `layers` this is: parameters of scope `model` are made once
+  Index layer = 0;   ///< index among `layers`; parameters of scope `model` are created once
   Index layers = 1;
-  bool causal = false;     ///< row i sees tokens 0..i only; refused where that would not hold
-  std::uint64_t seed = 1;  ///< of random features and patterns that are not trained
-  /// Share of the attention probabilities that are dropped in training (ProbabilityDropout); a
-  /// mechanism that forms none refuses all but 0.
+  bool causal = false;     ///< row i sees only tokens 0..i; refused if impossible
+  std::uint64_t seed = 1;  ///< seed of untrained random features and patterns
+  /// Fraction of the attention probabilities that are dropped in training (ProbabilityDropout). A
+  /// mechanism that forms none accepts only 0.
   double attention_dropout = 0;
 
   Index head_width() const { return width / heads; }
-  /// Throws InvalidArgument, in the name of `who`, unless sizes are positive, none is above
-  /// kLargestWidth, h divides d, and 0 <= attention_dropout < 1, which is 0 without probabilities.
+  /// Throws InvalidArgument, with `who` in the message, unless sizes are positive, none is above
+  /// kLargestWidth, h divides d, and attention_dropout is in [0, 1), and 0 without probabilities.
   void validate(const char* who, Probabilities probabilities = Probabilities::kNone) const;
   /// Throws InvalidArgument unless a sample of `rows` x `cols` fits: 1 .. length tokens of width d.
   void check_sample(Index rows, Index cols) const;
@@ -38,8 +39,8 @@ struct AttentionShape {
 
 /// Work and memory of one sample of N tokens. [WKZL23, Table 1]
 struct AttentionCost {
-  Index multiplications = 0;  ///< of a forward pass
-  Index stored = 0;           ///< numbers that the backward pass needs, the input left out
+  Index multiplications = 0;  ///< multiplications of a forward pass
+  Index stored = 0;           ///< numbers that the backward pass needs, without the input
   AttentionCost& operator+=(const AttentionCost& other) {
     multiplications += other.multiplications;
     stored += other.stored;
@@ -47,17 +48,17 @@ struct AttentionCost {
   }
 };
 
-/// A layer that mixes tokens: N x d to N x width_out, any N from 1 to shape.length unless a
-/// mechanism says otherwise. Rows of padding have no influence on those of tokens, and their own
-/// result is finite.
+/// A layer that mixes tokens: N x d to N x width_out, for any N from 1 to shape.length unless a
+/// mechanism states otherwise. Padding rows do not influence token rows, and their own results are
+/// finite.
 template <class T>
 class Attention : public Layer<T> {
  public:
   virtual Index width_out() const = 0;
   virtual Index heads() const = 0;
-  /// Y = E B and Y = E^T B, for the effective attention matrix E (N x N) of a head at X: what
-  /// multiplies the head's values. B and Y are N x b. Cost about that of the forward pass with b
-  /// in the place of the head's width; E is never formed.
+  /// Compute Y = E B and Y = E^T B for the effective attention matrix E (N x N) of a head at X,
+  /// which multiplies the head's values. B and Y are N x b. Cost: about that of the forward pass
+  /// with b in place of the head's width; E is never formed.
   virtual void apply_map(const LayerContext<T>& context,
                          const ConstTokens<T>& X,
                          Index head,
@@ -71,10 +72,10 @@ class Attention : public Layer<T> {
                                    Tokens<T> Y,
                                    Cache<T>& cache) const = 0;
   virtual AttentionCost cost(Index length) const = 0;
-  /// Numbers of one sample that this layer passes on to the layers above it (Realformer), in
-  /// LayerContext::residual_scores; 0 for most.
+  /// Number of values per sample that this layer passes on to the layers above it (Realformer), in
+  /// LayerContext::residual_scores; 0 for most mechanisms.
   virtual Index residual_score_count(Index /*length*/) const { return 0; }
-  /// What its user should know of it as it was made, a sentence; empty for most.
+  /// Note for the user on the layer as constructed, one sentence; empty for most mechanisms.
   virtual std::string remark() const { return {}; }
 };
 

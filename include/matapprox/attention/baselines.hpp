@@ -10,8 +10,8 @@ struct TokenwiseOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Baseline that mixes nothing: E = I, out = V W_O. What a model with it can do needs no attention.
-/// Causal: yes.
+/// Baseline that mixes nothing: E = I, out = V W_O. A task that a model with it solves needs no
+/// attention. Causal: yes.
 template <class T>
 std::unique_ptr<Attention<T>> tokenwise(ParameterList& list,
                                         const std::string& prefix,
@@ -23,7 +23,7 @@ struct MeanOptions {
   void visit(OptionVisitor& v);
 };
 
-/// Baseline that mixes evenly: every row of E is the mean over the tokens (over tokens 0..i where
+/// Baseline that mixes evenly: each row of E is the mean over the tokens (over tokens 0..i if
 /// causal). Queries and keys are not used.
 template <class T>
 std::unique_ptr<Attention<T>> mean(ParameterList& list,

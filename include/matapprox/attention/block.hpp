@@ -28,26 +28,27 @@ namespace matapprox::attention {
 struct BlockOptions {
   BlockKind kind = BlockKind::kPostNorm;
   Index feed_forward = 4;                             ///< hidden width of F over d; 0: no F
-  double dropout = 0;                                 ///< of A and of F
-  bool inner_skip = false;                            ///< A(X) + X in the place of A(X)
+  double dropout = 0;                                 ///< dropout rate of A and of F
+  bool inner_skip = false;                            ///< A(X) + X in place of A(X)
   bool outer_skip = false;                            ///< X is added to the block's result
   double norm_epsilon = LayerNorm<double>::kEpsilon;  ///< added to the variances of norms
   void visit(OptionVisitor& v);
 };
 
-/// An attention layer A with what stands around it, N x d to N x d (`bare`: to N x width_out):
+/// An attention layer A with its norms, skip connections and feed-forward layer, N x d to N x d
+/// (`bare`: to N x width_out):
 ///   post_norm   Z = LN1(X + A(X)),  Y = LN2(Z + F(Z))            [VSP+17]
 ///   pre_norm    Z = X + A(LN1(X)),  Y = Z + F(LN2(Z))            [XYH+20]
 ///   bare        Y = A(X)
 /// F is a FeedForward; dropout acts on A and F. A post_norm block with the mechanism's option
 /// residual_scores is a Realformer block [HRKA21]. SimpleTRON's blocks with another skip connection
-/// are post_norm with outer_skip: its text has no formula, this is our reading; inner_skip is the
-/// other one. Parameters PREFIX.norm1, .norm2, .feed_forward.
+/// are post_norm with outer_skip: the paper has no formula, and this is one interpretation;
+/// inner_skip is the other one. Parameters PREFIX.norm1, .norm2, .feed_forward.
 template <class T>
 class Block final : public Layer<T> {
  public:
-  /// `number` counts the blocks of a model from 0. Throws InvalidArgument if the attention's width
-  /// is not that of the tokens, unless bare.
+  /// `number` counts the blocks of a model from 0. Throws InvalidArgument if the attention's output
+  /// width differs from the token width, unless bare.
   Block(ParameterList& list,
         const std::string& prefix,
         std::unique_ptr<Attention<T>> attention,
@@ -65,7 +66,7 @@ class Block final : public Layer<T> {
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
-  /// What the attention layer was given in the forward pass that filled the cache, and its cache.
+  /// Input of the attention layer in the forward pass that filled the cache, and its cache.
   ConstTokens<T> attention_input(const ConstTokens<T>& X, Cache<T>& cache) const;
   static Cache<T>& attention_cache(Cache<T>& cache) { return cache.child(0); }
 
@@ -88,7 +89,7 @@ class Block final : public Layer<T> {
                     const ConstTokens<T>& dY,
                     Tokens<T> dX,
                     Cache<T>& cache) const;
-  /// Y = A(X), dropped, and its backward pass.
+  /// Y = A(X) with dropout, and its backward pass.
   void attend(const LayerContext<T>& context,
               const ConstTokens<T>& X,
               Tokens<T> Y,
@@ -103,7 +104,7 @@ class Block final : public Layer<T> {
   std::unique_ptr<Attention<T>> attention_;
   Dropout<T> attention_dropout_;
   Dropout<T> feed_forward_dropout_;
-  std::unique_ptr<LayerNorm<T>> norm1_;  ///< null where bare
+  std::unique_ptr<LayerNorm<T>> norm1_;  ///< null if bare
   std::unique_ptr<LayerNorm<T>> norm2_;  ///< null without F
   std::unique_ptr<FeedForward<T>> feed_forward_;
 };

@@ -7,9 +7,9 @@
 
 namespace matapprox::attention {
 
-// From which length on one mechanism costs less than another.
+// Lengths from which on one mechanism costs less than another.
 
-/// What Table 1 of [WKZL23] depends on beside N, at the values of the paper's experiments.
+/// Parameters of Table 1 of [WKZL23] besides N, with the values of the paper's experiments.
 struct TableOneSetting {
   Index width = 384;               ///< d
   Index heads = 6;                 ///< m there, h here
@@ -18,25 +18,25 @@ struct TableOneSetting {
   bool operator==(const TableOneSetting&) const = default;
 };
 
-/// The entries of [WKZL23, Table 1], one attention layer at N tokens: multiplications, and as
-/// `stored` all numbers that the forward pass makes.
+/// The entries of [WKZL23, Table 1] for one attention layer at N tokens: multiplications, and as
+/// `stored` all numbers that the forward pass computes.
 ///
-/// The layers' own cost() has the same multiplications, but for a Linformer whose heads share E and
-/// F: it projects k mixtures to keys and values, not N tokens, 2 (N - k) d^2 less. What it calls
-/// stored, the numbers that the backward pass needs, differs. None counts its result, d N. Softmax
-/// attention never holds its h N^2 entries nor Linformer its h k N, only h N logarithms of sums.
-/// Linformer takes E and F, 2 k N, for parameters; with E and F for all heads it keeps mixtures, 4
-/// k d and their 2 k sums, in the place of N keys and values. Singularformer keeps N + r logarithms
-/// of sums.
+/// The layers' own cost() has the same multiplications, except for a Linformer whose heads share E
+/// and F: it projects k mixtures to keys and values instead of N tokens, 2 (N - k) d^2 less. Its
+/// `stored`, the numbers that the backward pass needs, differs. No layer counts its result, d N.
+/// Softmax attention never holds its h N^2 entries nor Linformer its h k N, only h N logarithms of
+/// sums. Linformer counts E and F, 2 k N, as parameters; if all heads share E and F, it stores
+/// mixtures, 4 k d and their 2 k sums, in place of N keys and values. Singularformer stores N + r
+/// logarithms of sums.
 AttentionCost table_one_softmax(const TableOneSetting& setting, Index length);
 AttentionCost table_one_linformer(const TableOneSetting& setting, Index length);
 AttentionCost table_one_singularformer(const TableOneSetting& setting, Index length);
 
-/// Of one layer, by length.
+/// Cost of one layer as a function of the length.
 using CostOfLength = std::function<AttentionCost(Index)>;
 
-/// The smallest lengths from which on `cost` is below `reference` of those that were tried; empty
-/// where it is not at the longest.
+/// The smallest of the compared lengths from which on `cost` is below `reference`; empty if it is
+/// not below at the longest.
 struct Crossover {
   std::optional<Index> multiplications;
   std::optional<Index> stored;

@@ -6,7 +6,7 @@
 namespace matapprox::attention {
 
 struct EfficientOptions {
-  bool scaled = false;  ///< queries and keys divided by p^(1/2) first; the paper does not
+  bool scaled = false;  ///< first divide queries and keys by p^(1/2); not in the paper
   bool output_projection = true;
   void visit(OptionVisitor& v);
 };

@@ -26,30 +26,30 @@ namespace matapprox::attention {
 
 struct EmbeddingOptions {
   Positions positions = Positions::kNone;
-  double position_scale = 1;     ///< of the sinusoidal ones; 1/3 in Singularformer's code
-  double init_std = 1;           ///< standard deviation of a token's vector at the start
-  bool norm = false;             ///< a LayerNorm after it, made by its user: it needs a cache
-  bool cls_token = false;        ///< a learned vector in front of the sequence
-  Index segments = 0;            ///< rows of a table of which each token adds one; 0: no table
-  Index segment_separator = -1;  ///< the token that ends a segment; -1: all are in the first
+  double position_scale = 1;  ///< factor of sinusoidal positions; 1/3 in Singularformer's code
+  double init_std = 1;        ///< standard deviation of a token's vector at the start
+  bool norm = false;          ///< a LayerNorm follows; the caller creates it, as it needs a cache
+  bool cls_token = false;     ///< a learned vector in front of the sequence
+  Index segments = 0;         ///< rows of a table, one of which is added to each token; 0: no table
+  Index segment_separator = -1;  ///< token that ends a segment; -1: all tokens are in the first one
   void visit(OptionVisitor& v);
 };
 
-/// What a sequence consists of: N token ids, or N x features numbers; the other is empty.
+/// Content of a sequence: N token ids, or N x features numbers; the other is empty.
 struct Sequence {
   std::span<const std::int32_t> tokens;
   std::span<const float> features;
 };
 
-/// The first layer of a model: X (N x d) from token ids (rows of a table, parameter
-/// PREFIX.token) or from features (a linear map, PREFIX.feature), plus a vector for each position:
-/// learned (PREFIX.position, length x d, normal) or sines and cosines, row i column 2 j: sin(i
+/// The first layer of a model: X (N x d) from token ids (rows of a table, parameter PREFIX.token)
+/// or from features (a linear map, PREFIX.feature), plus a vector for each position: learned
+/// (PREFIX.position, length x d, normal) or sines and cosines, row i column 2 j: sin(i
 /// 10000^(-2j/d)), column 2 j + 1 its cosine [VSP+17, Sec. 3.5]. Rows of padding are 0.
 ///
-/// As BERT's [DCLT19]: with `cls_token` row 0 is a learned vector (PREFIX.cls), a token that
-/// belongs to no padding, so that X has a row more than the sequence and positions count from it.
-/// With `segments` a row of PREFIX.segment is added to each token, of the segment that it is in:
-/// the first one, until the token `segment_separator` has ended it, and so on to the last.
+/// As in BERT [DCLT19]: with `cls_token`, row 0 is a learned vector (PREFIX.cls), which is never
+/// padding; X then has one row more than the sequence, and positions count from it. With
+/// `segments`, the row of PREFIX.segment of a token's segment is added to the token: the first
+/// segment until the token `segment_separator` ends it, and so on to the last.
 template <class T>
 class Embedding {
  public:
@@ -61,11 +61,11 @@ class Embedding {
             Index vocabulary,
             Index features,
             const EmbeddingOptions& options);
-  /// Rows that are made of a sequence: its N, and one with a cls_token. Throws InvalidArgument if
-  /// it is not what this was made for: no tokens, more than `length`, a token id beyond the
-  /// vocabulary.
+  /// Returns the number of rows of X for a sequence: N, or N + 1 with a cls_token. Throws
+  /// InvalidArgument if the sequence does not fit: no tokens, more than `length`, a token id beyond
+  /// the vocabulary.
   Index check(const Sequence& sequence, Mask mask) const;
-  /// context.mask is that of the rows that are made.
+  /// context.mask is the mask of the rows of X.
   void forward(const LayerContext<T>& context, const Sequence& sequence, Tokens<T> X) const;
   void backward(const LayerContext<T>& context,
                 const Sequence& sequence,
@@ -87,7 +87,7 @@ class Embedding {
   std::unique_ptr<Linear<T>> feature_;
   ParameterSlot position_;
   bool has_position_ = false;
-  TokenMatrix<double> position_encoding_;  ///< of the sinusoidal positions, else empty
+  TokenMatrix<double> position_encoding_;  ///< sinusoidal positions, else empty
 };
 
 }  // namespace matapprox::attention

@@ -5,8 +5,8 @@
 namespace matapprox::attention {
 
 /// Y = GELU(X W_1 + b_1) W_2 + b_2, token by token, in -> hidden -> out. Parameters NAME.hidden and
-/// NAME.output. The backward pass needs the
-/// hidden layer and GELU's derivative there (2 N x hidden).
+/// NAME.output. The backward pass needs the hidden layer and GELU's derivative there (2 N x hidden
+/// numbers).
 template <class T>
 class FeedForward final : public Layer<T> {
  public:

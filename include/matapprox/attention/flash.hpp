@@ -29,29 +29,30 @@ struct EnumNames<attention::FlashBias> {
 namespace matapprox::attention {
 
 struct FlashOptions {
-  Index query_width = 0;  ///< s of queries and keys; 0: 128, at most the width d
-  Index value_width = 0;  ///< e of the gate and the values; 0: 2 d
-  Index chunk = 256;      ///< g, tokens that meet each other through the activation; 0: all N
+  Index query_width = 0;  ///< s, width of queries and keys; 0: 128, at most d
+  Index value_width = 0;  ///< e, width of the gate and the values; 0: 2 d
+  Index chunk = 256;      ///< g, tokens that interact through the activation; 0: all N
   FlashActivation activation = FlashActivation::kSquaredRelu;
   FlashBias relative_bias = FlashBias::kNone;  ///< added to the scores within a chunk
   void visit(OptionVisitor& v);
 };
 
 /// FLASH, the gated attention unit: out = (U o (E V)) W_o, U, V = SiLU(X W_u), SiLU(X W_v) (N x e),
-/// Z = SiLU(X W_z) (N x s), queries and keys scaled and shifted copies of Z. [HDLL22]
+/// Z = SiLU(X W_z) (N x s), with queries and keys scaled and shifted copies of Z. [HDLL22]
 ///
-/// With chunks of g tokens E = a(Q K^T / g) within a chunk, plus Ql Kl^T / N between all tokens,
-/// the second pair of copies; with `chunk` 0 it is a(Q K^T / N) alone. a is relu^2, or the Laplace
-/// distribution function of [MZK+23] that published comparisons use. One head, no softmax: padding
-/// is zeroed in V, and N is the number of tokens. N (3 d e + d s + g (s + e) + 2 s e)
-/// multiplications. Dropout of attention acts within chunks, on a(..). Causal: yes, between chunks
-/// the earlier ones only.
+/// With chunks of g tokens, E = a(Q K^T / g) within a chunk, plus Ql Kl^T / N between all tokens,
+/// where Ql and Kl are a second pair of copies. With `chunk` 0, E = a(Q K^T / N). a is relu^2, or
+/// the Laplace distribution function of [MZK+23], which published comparisons use. One head, no
+/// softmax: padding is zeroed in V, and N is the number of tokens. N (3 d e + d s + g (s + e) + 2 s
+/// e) multiplications. Attention dropout acts within chunks, on a(..). Causal: yes, between chunks
+/// only the earlier ones count.
 ///
-/// `relative_bias` adds a learned number b(j - i) to the scores within a chunk, after they were
-/// divided (parameter PREFIX.relative_bias): `toeplitz` one for each distance, normal of standard
-/// deviation 0.02 [HDLL22, Code 1]; `buckets` sqrt(s) times one for each of 32 buckets of
-/// distances, standard normal: one a distance near the query, wider ones further off, one from 128
-/// on, [RSR+20] as in the public code that published comparisons use.
+/// `relative_bias` adds a learned number b(j - i) to the scores within a chunk after their division
+/// (parameter PREFIX.relative_bias). `toeplitz`: one number per distance, normal with standard
+/// deviation 0.02 [HDLL22, Code 1]. `buckets`: sqrt(s) times one number per bucket of distances,
+/// standard normal; of the 32 buckets, those near the query have one distance each, those further
+/// away are wider, and one holds all distances from 128 on [RSR+20], as in the public code that
+/// published comparisons use.
 template <class T>
 std::unique_ptr<Attention<T>> flash(ParameterList& list,
                                     const std::string& prefix,

@@ -5,8 +5,8 @@
 
 namespace matapprox::attention {
 
-/// Arrays of N x p numbers, one a head, each in one piece: a head's pass reads memory in order,
-/// however long the sample is.
+/// Arrays of N x p numbers, one per head, each contiguous, so that a head's pass reads memory in
+/// order for samples of any length.
 template <class T>
 struct HeadArrays {
   T* data;
@@ -18,13 +18,13 @@ struct HeadArrays {
   HeadArrays next() const { return {data + size(), length, width, count}; }
   Index size() const { return count * length * width; }
 
-  /// Rows begin, begin + 1, ... of the heads side by side, to and from X.
+  /// get() and set() copy rows begin, begin + 1, ... of the heads, side by side, to and from X.
   void get(Index begin, Tokens<T> X) const {
     for (Index h = 0; h < count; ++h)
       X.middleCols(h * width, width) = (*this)[h].middleRows(begin, X.rows());
   }
-  /// The same, where one head needs no copy: a view of the rows, which are put into `copy` if there
-  /// are more.
+  /// Like get(), but returns a view of the rows for a single head; for several heads the rows are
+  /// written to `copy`.
   ConstTokens<T> rows(Index begin, Tokens<T> copy) const {
     if (count == 1) return (*this)[0].middleRows(begin, copy.rows());
     get(begin, copy);
@@ -36,12 +36,12 @@ struct HeadArrays {
   }
 };
 
-/// What one head does with its queries, keys and values (N x p, N x p, N x v): H = E(Q, K) V. Most
-/// mechanisms differ in this alone; MultiHead adds the projections around it.
+/// Computation of one head from its queries, keys and values (N x p, N x p, N x v): H = E(Q, K) V.
+/// Most mechanisms differ only in this; MultiHead adds the projections.
 ///
-/// H is linear in V, and the width v of the values is any (it differs from p where the effective
-/// matrix E is applied to a block). What the backward pass needs goes into the cache, which is the
-/// head's own.
+/// H is linear in V, and the width v of the values is arbitrary (it differs from p if the effective
+/// matrix E is applied to a block). Data for the backward pass are stored in the cache, which
+/// belongs to the head.
 template <class T>
 class HeadCore {
  public:
@@ -65,8 +65,8 @@ class HeadCore {
                         Tokens<T> dK,
                         Tokens<T> dV,
                         Cache<T>& cache) const = 0;
-  /// The same for all heads, each with the child of the cache that has its number. Overridden where
-  /// heads share work; backward_heads follows forward_heads, and backward forward.
+  /// The same for all heads; head h uses child h of the cache. Overridden if heads share work.
+  /// backward_heads must follow forward_heads, and backward must follow forward.
   virtual void forward_heads(const LayerContext<T>& context,
                              const HeadArrays<T>& Q,
                              const HeadArrays<T>& K,
@@ -100,9 +100,9 @@ class HeadCore {
                cache.child(static_cast<std::size_t>(h)));
     }
   }
-  /// Whether keys and values are linear mixtures of tokens, the same for all heads. Then the tokens
-  /// X are mixed before `key` and `value` project what is left of them, queries alone are projected
-  /// by MultiHead, and these are called in the place of the two above.
+  /// True if keys and values are linear mixtures of tokens, the same for all heads. Then the tokens
+  /// X are mixed first and `key` and `value` project the mixtures, MultiHead projects only queries,
+  /// and forward_tokens and backward_tokens replace forward_heads and backward_heads.
   virtual bool mixes_tokens() const { return false; }
   virtual void forward_tokens(const LayerContext<T>& /*context*/,
                               const ConstTokens<T>& /*X*/,
@@ -111,7 +111,7 @@ class HeadCore {
                               const HeadArrays<T>& /*Q*/,
                               const HeadArrays<T>& /*H*/,
                               Cache<T>& /*cache*/) const {}
-  /// Sets dQ, and dX but for what comes by the queries.
+  /// Sets dQ, and dX without the contribution of the queries.
   virtual void backward_tokens(const LayerContext<T>& /*context*/,
                                const ConstTokens<T>& /*X*/,
                                const Linear<T>& /*key*/,
@@ -122,9 +122,9 @@ class HeadCore {
                                const HeadArrays<T>& /*dQ*/,
                                Tokens<T> /*dX*/,
                                Cache<T>& /*cache*/) const {}
-  /// Of one head with N tokens of width p, values of the same width.
+  /// Cost of one head with N tokens of width p and values of the same width.
   virtual AttentionCost cost(Index length, Index width) const = 0;
-  /// Of forward_tokens() for all heads, which are `width` wide side by side.
+  /// Cost of forward_tokens() for all heads, whose total width is `width`.
   virtual AttentionCost tokens_cost(Index /*length*/, Index /*width*/, Index /*heads*/) const {
     return {};
   }

@@ -5,29 +5,29 @@
 
 namespace matapprox::attention {
 
-/// The counters that dropout draws from: a number is dropped or not by (seed, sample, layer, place)
-/// only, whatever the thread count.
+/// Key of the random numbers for dropout: whether a number is dropped depends only on (seed,
+/// sample, layer, position), not on the thread count.
 struct RandomKey {
   std::uint64_t seed = 1;
   Index sample = 0;  ///< running number since the start of training
 };
 
-/// What a layer is given to work on one sample.
+/// Data for a layer's work on one sample.
 template <class T>
 struct LayerContext {
   const T* parameters = nullptr;  ///< the block of all parameters
   T* gradient = nullptr;          ///< same layout; backward passes add to it
-  Mask mask = {};                 ///< which of the N rows are tokens
+  Mask mask = {};                 ///< marks the rows, of N, that are tokens
   bool training = false;          ///< dropout acts
   RandomKey random = {};
-  Workspace<T>* workspace = nullptr;  ///< one a thread
-  /// Where forward passes add auxiliary losses, weighted; null: they are not wanted. Backward
-  /// passes add their gradient times auxiliary_weight.
+  Workspace<T>* workspace = nullptr;  ///< one per thread
+  /// Forward passes add their weighted auxiliary losses here; null: they are not computed. Backward
+  /// passes add the gradient of these losses times auxiliary_weight.
   T* auxiliary = nullptr;
   double auxiliary_weight = 0;
-  /// What attention layers pass on to those above them, a slice of
-  /// Attention::residual_score_count() numbers for each of shape.layers, and the gradient of the
-  /// same size, zero before the first backward pass. Null: this layer is used alone.
+  /// Values that attention layers pass on to those above them, a slice of
+  /// Attention::residual_score_count() numbers for each of shape.layers, and their gradient of the
+  /// same size, which is zero before the first backward pass. Null: this layer is used alone.
   T* residual_scores = nullptr;
   T* residual_scores_gradient = nullptr;
 
@@ -42,9 +42,10 @@ struct LayerContext {
 /// A differentiable function of a token matrix: X (N x width_in) to Y (N x width_out). T is float
 /// or double.
 ///
-/// A layer holds no numbers, so one object serves any number of threads: parameters come with the
-/// call, and what the backward pass needs of the forward pass is in the cache. An attention layer
-/// throws InvalidArgument for a sample that does not fit; the others trust their caller.
+/// A layer holds no numbers, so that one object serves any number of threads: parameters are passed
+/// with each call, and the cache keeps what the backward pass needs from the forward pass. An
+/// attention layer throws InvalidArgument for a sample that does not fit; other layers do not
+/// check.
 template <class T>
 class Layer {
  public:

@@ -4,11 +4,11 @@
 
 namespace matapprox::attention {
 
-/// How the weights and the bias of a linear map of `in` inputs begin.
+/// Initial distributions of the weights and the bias of a linear map of `in` inputs.
 struct LinearStart {
   Initial weight;
   Initial bias;
-  /// Both uniform in +- 1/sqrt(in): what most published code gets by default.
+  /// Both uniform in +- 1/sqrt(in): the default in most published code.
   static LinearStart fan_in(Index in);
   /// Truncated normal of standard deviation 0.02, bias 0. [KYCY22, public code]
   static LinearStart narrow();
@@ -35,14 +35,14 @@ class Linear final : public Layer<T> {
                 const ConstTokens<T>& dY,
                 Tokens<T> dX,
                 Cache<T>& cache) const override;
-  /// The same without a cache, which this layer does not need; dX is added to if `add`.
+  /// The same without a cache, which this layer does not need. If `add`, the result is added to dX.
   void apply(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const;
   void pull_back(const LayerContext<T>& context,
                  const ConstTokens<T>& X,
                  const ConstTokens<T>& dY,
                  Tokens<T> dX,
                  bool add) const;
-  /// Y = X W + s b^T, where row i of X is a sum of rows whose weights come to s_i.
+  /// Y = X W + s b^T, where row i of X is a weighted sum of rows with weights that sum to s_i.
   void apply_to_mixtures(const LayerContext<T>& context,
                          const ConstTokens<T>& X,
                          const ConstTokens<T>& sums,

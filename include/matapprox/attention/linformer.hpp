@@ -24,7 +24,7 @@ namespace matapprox::attention {
 
 struct LinformerOptions {
   Index rank = 64;                                ///< k, rows of E and F
-  LinformerScope scope = LinformerScope::kLayer;  ///< what shares one pair E, F
+  LinformerScope scope = LinformerScope::kLayer;  ///< scope that shares one pair E, F
   bool tied = false;                              ///< F = E
   bool output_projection = true;
   void visit(OptionVisitor& v);
@@ -35,9 +35,9 @@ struct LinformerOptions {
 ///
 /// E and F are trained, shared within `scope`; a shorter sequence uses their first N columns, a
 /// longer one throws InvalidArgument. Padding is zeroed in K and V before the projection (report,
-/// "masking"), which is exact for the linear map. They begin at N(0, 1/length): E K then has the
-/// size of K, where the N(0, 1/k) of the theorem makes it sqrt(N/k) times as large.
-/// (4 d^2 + 4 k d) N multiplications. Causal: no, E mixes all tokens.
+/// "masking"), which is exact for the linear map. The initial entries of E and F are N(0,
+/// 1/length), so that E K has the magnitude of K; N(0, 1/k), as in the theorem, would make it
+/// sqrt(N/k) times as large. (4 d^2 + 4 k d) N multiplications. Causal: no, E mixes all tokens.
 template <class T>
 std::unique_ptr<Attention<T>> linformer(ParameterList& list,
                                         const std::string& prefix,

@@ -7,16 +7,17 @@ namespace matapprox::attention {
 
 struct MultiHeadOptions {
   bool output_projection = true;  ///< out = concat(H) W_O + b_O, else concat(H)
-  bool queries = true;            ///< false: the core is given none, and no keys
-  bool residual_scores = false;   ///< scores of the layers below are added to those of this one
+  bool queries = true;            ///< false: the core gets neither queries nor keys
+  bool residual_scores = false;   ///< add the scores of the layers below to those of this one
 };
 
 /// Q, K, V = X W_{Q,K,V} + b; head i works on columns i p .. (i+1) p - 1 of each, p = d / h; then
-/// the heads side by side and an output projection. Parameters PREFIX.query, .key, .value, .output.
+/// the heads are concatenated and an output projection follows. Parameters PREFIX.query, .key,
+/// .value, .output.
 ///
-/// Residual scores never become an N x N array: the sum over layers of Q_l K_l^T is [Q_1 ..
-/// Q_l] [K_1 .. K_l]^T, so each layer leaves its N x 2 d queries and keys, and the core is given
-/// those of a head from all layers so far, N x (l + 1) p. [HRKA21]
+/// Residual scores never become an N x N array: the sum over layers of Q_l K_l^T is [Q_1 .. Q_l]
+/// [K_1 .. K_l]^T, so each layer passes on its N x 2 d queries and keys, and the core gets those of
+/// a head from all layers so far, N x (l + 1) p. [HRKA21]
 template <class T>
 class MultiHead final : public Attention<T> {
  public:
@@ -61,7 +62,7 @@ class MultiHead final : public Attention<T> {
   Parts parts_in(TokenMap<T> numbers) const;
   Heads heads_in(TokenMap<T> numbers) const;
   Parts project(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
-  /// The same for queries alone.
+  /// The same for queries only.
   Heads project_queries(const LayerContext<T>& context,
                         const ConstTokens<T>& X,
                         Cache<T>& cache) const;
@@ -77,21 +78,21 @@ class MultiHead final : public Attention<T> {
                              const ConstTokens<T>& X,
                              const Parts& gradients,
                              Tokens<T> dX) const;
-  /// Adds to dX from the gradients of queries.
+  /// Adds the contribution of the queries' gradients to dX.
   void pull_back_queries(const LayerContext<T>& context,
                          const ConstTokens<T>& X,
                          const Heads& dQ,
                          Tokens<T> dX) const;
-  /// Queries and keys that a head's core is given, or their gradients.
+  /// Queries and keys for a head's core, or their gradients.
   struct Scored;
-  /// Views of this layer's; of all layers so far, N x (l + 1) p from the scope, if there are
-  /// residual scores.
+  /// Returns views of this layer's queries and keys; with residual scores, arrays for those of all
+  /// layers so far, N x (l + 1) p, in memory of the scope.
   Scored scored(const LayerContext<T>& context,
                 const Parts& parts,
                 Index head,
                 typename Workspace<T>::Scope& scope) const;
   void gather(const LayerContext<T>& context, Index head, Scored& scored) const;
-  /// Gradients of what was gathered, to this layer's and to those of the layers below.
+  /// Distributes the gradients of gathered queries and keys to this layer and the layers below.
   void scatter(const LayerContext<T>& context,
                Index head,
                const Scored& d_scored,
@@ -99,7 +100,8 @@ class MultiHead final : public Attention<T> {
   bool has_residual_scores(const LayerContext<T>& context) const {
     return residual_scores_ && context.residual_scores != nullptr;
   }
-  /// Queries and keys of layer l in the residual scores, 2 N d numbers; its values are of the next.
+  /// Queries and keys of layer l in the residual scores, 2 N d numbers. The values of the result
+  /// are invalid: they belong to the next slice.
   Parts slice(T* all, Index l, Index n) const {
     return {all + l * residual_score_count(n), true, shape_, n};
   }

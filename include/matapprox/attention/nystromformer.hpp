@@ -6,7 +6,7 @@
 namespace matapprox::attention {
 
 struct NystromformerOptions {
-  Index landmarks = 64;    ///< L; no more than there are rows
+  Index landmarks = 64;    ///< L, at most the number of rows
   Index convolution = 33;  ///< width, odd, of the depthwise convolution of the values; 0: none
   bool output_projection = true;
   void visit(OptionVisitor& v);
@@ -16,14 +16,14 @@ struct NystromformerOptions {
 /// / sqrt(p)), Z six steps of a third-order iteration towards the pseudo-inverse of A = softmax(Ql
 /// Kl^T / sqrt(p)); Ql, Kl the means of L runs of tokens. [XZC+21, Eqs. 13-15]
 ///
-/// The steps are not to be replaced by an exact pseudo-inverse: A has a condition of 10^5, and
-/// stopping early is what regularizes it. Z begins at A^T over the largest column sum of this one
-/// matrix (the published code takes the largest of the whole batch, so that a result depends on who
-/// is beside it). Runs are of rows, padding included; means are over the tokens of a run, zero
-/// where it has none. The convolution adds sum_t c_t v_{i+t-w/2} to row i, c a parameter of each
-/// head. 4 N L d multiplications and 24 L^3 a head, beside 4 d^2 N. Dropout of attention acts on F1
-/// and F3, with masks of their own, and not on A, of which Z is made. Causal: no, landmarks hold
-/// later tokens.
+/// An exact pseudo-inverse must not replace the steps: A has a condition number of 10^5, and early
+/// stopping regularizes it. Z starts from A^T over the largest column sum of this one matrix (the
+/// published code takes the largest of the whole batch, so that a result depends on the other
+/// samples). Runs consist of rows, including padding; means are over the tokens of a run, and zero
+/// if it has none. The convolution adds sum_t c_t v_{i+t-w/2} to row i, with c a parameter of each
+/// head. 4 N L d multiplications and 24 L^3 per head, plus 4 d^2 N. Attention dropout acts on F1
+/// and F3, with separate masks, but not on A, from which Z is computed. Causal: no, landmarks
+/// contain later tokens.
 template <class T>
 std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
                                             const std::string& prefix,

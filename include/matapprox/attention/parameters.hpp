@@ -19,18 +19,19 @@ struct Initial {
     kOrthogonal
   };
   Distribution distribution = Distribution::kConstant;
-  double scale =
-      0;  ///< the constant; half the width; the standard deviation, cut off at two of them
+  /// The constant; the bound of the uniform distribution; or the standard deviation, of which
+  /// kTruncatedNormal allows two at most.
+  double scale = 0;
 
   static Initial constant(double value) { return {Distribution::kConstant, value}; }
-  /// The value in the first column, else 0.
+  /// The value in the first column, 0 elsewhere.
   static Initial first_column(double value) { return {Distribution::kFirstColumn, value}; }
   static Initial uniform(double bound) { return {Distribution::kUniform, bound}; }
   static Initial normal(double standard_deviation) {
     return {Distribution::kNormal, standard_deviation};
   }
-  /// Blocks of cols orthogonal rows, the last one perhaps not whole, each row with the norm of a
-  /// standard normal vector of that many entries. [CLD+21]
+  /// Blocks of `cols` orthogonal rows, the last one possibly incomplete, each row with the norm of
+  /// a standard normal vector of that length. [CLD+21]
   static Initial orthogonal() { return {Distribution::kOrthogonal, 1}; }
   static Initial truncated_normal(double standard_deviation) {
     return {Distribution::kTruncatedNormal, standard_deviation};
@@ -48,27 +49,27 @@ struct Parameter {
   Index size() const { return rows * cols; }
 };
 
-/// Where each parameter lies in the one contiguous block of all of them: the block is the
-/// optimizer's vector, and gradients have the same layout. Layers add theirs when they are made and
-/// keep the place; they hold no numbers themselves.
+/// Positions of all parameters in one contiguous block. The block is the optimizer's vector, and
+/// gradients have the same layout. Layers add their parameters at construction and keep the
+/// positions; they hold no numbers themselves.
 class ParameterList {
  public:
-  /// The place of a new parameter. Throws InvalidArgument if the name is taken, a size is not
-  /// positive, or all parameters together are more than 2^40 numbers.
+  /// Adds a parameter and returns it with its position. Throws InvalidArgument if the name is
+  /// taken, a size is not positive, or all parameters together are more than 2^40 numbers.
   const Parameter& add(const std::string& name, Index rows, Index cols, Initial initial);
-  /// The parameter of that name and size, added if it is new: layers that ask for the same share
-  /// it.
+  /// Returns the parameter of that name and size, and adds it if it is new: layers that request the
+  /// same parameter share it.
   const Parameter& add_shared(const std::string& name, Index rows, Index cols, Initial initial);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  /// Throws InvalidArgument if there is none.
+  /// Throws InvalidArgument if there is no parameter of that name.
   const Parameter& find(std::string_view name) const;
-  Index size() const { return size_; }  ///< of all
-  /// Names that begin with `prefix` are from here on taken as they are (frozen) or trained.
+  Index size() const { return size_; }  ///< number of values of all parameters
+  /// Marks all parameters whose names begin with `prefix` as trained or frozen.
   void set_trained(std::string_view prefix, bool trained);
 
-  /// All parameters at their start. Each entry depends on the seed, the name of its parameter and
-  /// its place only: not on what else the list holds.
+  /// Initial values of all parameters. Each entry depends only on the seed, the name of its
+  /// parameter and its position in it, not on other parameters in the list.
   template <class T>
   std::vector<T> initial_values(std::uint64_t seed) const;
 
@@ -78,7 +79,7 @@ class ParameterList {
   Index size_ = 0;
 };
 
-/// Where a parameter lies, as a layer keeps it.
+/// Position of a parameter, as kept by a layer.
 struct ParameterSlot {
   Index offset = 0;
   Index rows = 0;

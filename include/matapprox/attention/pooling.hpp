@@ -23,18 +23,18 @@ struct EnumNames<attention::Pool> {
 
 namespace matapprox::attention {
 
-/// Makes one row of all tokens: all rows one after the other (`flatten`, which ties a model to one
-/// N), row 0 (`cls`), the mean or the largest of each column over the tokens, those two side by
-/// side (`max_mean`), or leaves the rows as they are (`none`). Padding counts as 0 in `flatten` and
-/// not at all elsewhere; without any token the result is 0.
+/// Reduces all tokens to one row: all rows one after the other (`flatten`, which ties a model to
+/// one N), row 0 (`cls`), the mean or the maximum of each column over the tokens, these two side by
+/// side (`max_mean`); or leaves the rows unchanged (`none`). Padding counts as 0 in `flatten` and
+/// is ignored elsewhere; without any token the result is 0.
 template <class T>
 class Pooling {
  public:
-  /// For tokens of that width, N = length where it is `flatten`.
+  /// For tokens of that width; `flatten` requires N = length.
   Pooling(Pool pool, Index width, Index length);
   Index width_out() const;
   Index rows_out(Index length) const { return pool_ == Pool::kNone ? length : 1; }
-  /// Throws InvalidArgument for another N where it is `flatten`.
+  /// Throws InvalidArgument for another N with `flatten`.
   void forward(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const;
   void backward(const LayerContext<T>& context,
                 const ConstTokens<T>& X,

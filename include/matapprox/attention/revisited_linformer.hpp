@@ -31,7 +31,7 @@ struct RevisitedLinformerOptions {
   Index rank = 64;  ///< k, rows of E and F
   RevisitedAxes axes = RevisitedAxes::kRowStochastic;
   RevisitedProjection projection = RevisitedProjection::kLearned;
-  double delta = 0;  ///< of `jl`: E = delta R, F = exp(-delta) R; 0: 2^-length, as in the paper
+  double delta = 0;  ///< for `jl`: E = delta R, F = exp(-delta) R; 0: 2^-length, as in the paper
   bool output_projection = true;
   void visit(OptionVisitor& v);
 };
@@ -39,15 +39,15 @@ struct RevisitedLinformerOptions {
 /// Revisited Linformer: H = softmax(Q / sqrt(p)) (softmax((E K)^T / sqrt(p)) (F V)), E and F k x N.
 /// [Ver20, Sec. 3.2]
 ///
-/// The order of the products makes it 2 N p d + 2 N k d multiplications beside the projections (the
-/// paper's count leaves E K and F V out). The paper does not say over which axis each softmax runs:
-/// its D_A, the sums of columns, means queries over tokens and keys over features (`as_printed`);
-/// with queries over features and keys over the k mixtures E is row-stochastic but for F
+/// The order of the products gives 2 N p d + 2 N k d multiplications besides the projections (the
+/// paper's count omits E K and F V). The paper does not state over which axis each softmax runs:
+/// its D_A, the sums of columns, implies queries over tokens and keys over features (`as_printed`).
+/// With queries over features and keys over the k mixtures, E is row-stochastic except for F
 /// (`row_stochastic`), and E = F = I then gives scaled efficient attention. E and F are learned
-/// from N(0, 1/length), or both multiples of one fixed R with entries N(0, 1/k), a parameter that
-/// is not trained; with the paper's delta the scores vanish, and each row of E is the mean of the
-/// rows of R. R^T R in the place of the identity has the relative error sqrt(n / k). Padding is
-/// zeroed in K and V before the projection. Causal: no.
+/// from N(0, 1/length), or both are multiples of one fixed R with entries N(0, 1/k), an untrained
+/// parameter. With the paper's delta the scores vanish, and each row of E is the mean of the rows
+/// of R. R^T R in place of the identity has the relative error sqrt(n / k). Padding is zeroed in K
+/// and V before the projection. Causal: no.
 template <class T>
 std::unique_ptr<Attention<T>> revisited_linformer(ParameterList& list,
                                                   const std::string& prefix,

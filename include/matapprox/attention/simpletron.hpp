@@ -31,11 +31,11 @@ struct SimpletronOptions {
 /// SimpleTRON: attention without softmax, H = Q (K^T V) / sqrt(N), in linear time by the order of
 /// the products. [YKV+21]
 ///
-/// A polynomial of degree three in the tokens and of rank <= p in effect: another layer than
-/// softmax attention, not an approximation of it. Its output grows as sqrt(N) under the paper's
-/// scale and stays under `inv_n`. The variants `simple_res` and `simple_resl` add a skip around the
-/// whole block, which the block does. 2 N p d + 3 d^2 N multiplications. Causal: yes (N stays the
-/// whole number of tokens).
+/// H is a polynomial of degree three in the tokens, and the effective matrix has rank <= p: a
+/// different layer from softmax attention, not an approximation of it. The output grows as sqrt(N)
+/// with the paper's scale and remains of the same magnitude with `inv_n`. The variants `simple_res`
+/// and `simple_resl` add a skip connection around the whole block, which Block implements.
+/// Multiplications: 2 N p d + 3 d^2 N. Causal: yes (N remains the total number of tokens).
 template <class T>
 std::unique_ptr<Attention<T>> simpletron(ParameterList& list,
                                          const std::string& prefix,

@@ -12,7 +12,7 @@
 
 namespace matapprox::attention {
 
-/// For vectors that begin with a cache line, so that no SIMD vector of theirs lies in two.
+/// Allocates vectors from the beginning of a cache line, so that no SIMD vector spans two lines.
 template <class T>
 struct LineAllocator {
   using value_type = T;
@@ -31,13 +31,13 @@ struct LineAllocator {
 template <class T>
 using LineVector = std::vector<T, LineAllocator<T>>;
 
-/// What a layer's forward pass leaves for its backward pass: arrays by number, and one cache for
-/// each layer inside it. Arrays grow and never shrink, so that steps of equal size allocate nothing
-/// after the first.
+/// Data that a layer's forward pass stores for its backward pass: numbered arrays, and one cache
+/// for each layer inside it. Arrays grow and never shrink, so that steps of equal size allocate
+/// nothing after the first.
 template <class T>
 class Cache {
  public:
-  /// Array `slot` as rows x cols; what is in it stays from the forward to the backward pass.
+  /// Array `slot` as rows x cols; its content is kept from the forward to the backward pass.
   TokenMap<T> array(std::size_t slot, Index rows, Index cols) {
     if (slot >= arrays_.size()) arrays_.resize(slot + 1);
     LineVector<T>& values = arrays_[slot];
@@ -45,7 +45,7 @@ class Cache {
     if (values.size() < size) values.resize(size);
     return {values.data(), rows, cols};
   }
-  /// Bytes that stay likewise, for a mask of its own.
+  /// Bytes that are kept in the same way, for a mask of the layer.
   std::span<std::uint8_t> bytes(Index count) {
     const auto size = static_cast<std::size_t>(count);
     if (bytes_.size() < size) bytes_.resize(size);
@@ -55,7 +55,7 @@ class Cache {
     while (number >= children_.size()) children_.push_back(std::make_unique<Cache>());
     return *children_[number];
   }
-  /// Numbers held, those of children included.
+  /// Number of values held, including those of children.
   Index size() const {
     std::size_t sum = 0;
     for (const auto& values : arrays_) sum += values.size();
@@ -69,12 +69,12 @@ class Cache {
   std::vector<std::unique_ptr<Cache>> children_;
 };
 
-/// Memory for what a function needs while it runs: taken one after the other, given back all at
-/// once at the end of a Scope. It allocates only while it is larger than ever before.
+/// Temporary memory of functions: taken piece by piece and released all at once at the end of a
+/// Scope. Allocates only if more is in use than ever before.
 template <class T>
 class Workspace {
  public:
-  /// Gives back, at its end, what was taken since its beginning.
+  /// Releases, at its end, the memory taken since its beginning.
   class Scope {
    public:
     explicit Scope(Workspace& workspace)
@@ -85,7 +85,7 @@ class Workspace {
     }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
-    /// rows x cols numbers of no particular value.
+    /// Returns rows x cols uninitialized numbers.
     TokenMap<T> take(Index rows, Index cols) { return workspace_.take(rows, cols); }
 
    private:
@@ -94,7 +94,7 @@ class Workspace {
     std::size_t used_;
   };
 
-  /// Numbers held.
+  /// Number of values held.
   Index size() const {
     std::size_t sum = 0;
     for (const auto& chunk : chunks_) sum += chunk.size();

@@ -5,26 +5,27 @@
 
 namespace matapprox {
 
-/// Base of every exception that the library throws on purpose. A message says who, what, and the
-/// legal range: "nystrom: rank 600 is outside 1..512", "x.mtx:17: column 9 exceeds the declared 8".
+/// Base class of all exceptions that the library throws deliberately. A message names the source,
+/// the fault and the legal range: "nystrom: rank 600 is outside 1..512", "x.mtx:17: column 9
+/// exceeds the declared 8".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The caller asked for something outside the documented range.
+/// An argument is outside its documented range.
 class InvalidArgument : public Error {
  public:
   using Error::Error;
 };
 
-/// The method cannot run within the storage budget; the message says what it needs at least.
+/// The method cannot run within the storage budget; the message states the minimum.
 class BudgetTooSmall : public InvalidArgument {
  public:
   using InvalidArgument::InvalidArgument;
   BudgetTooSmall(const std::string& message, double least_bytes)
       : InvalidArgument(message), least_bytes_(least_bytes) {}
-  /// That it needs; 0 where that is not known.
+  /// Smallest number of bytes that the method can use; 0 if unknown.
   double least_bytes() const { return least_bytes_; }
 
  private:
@@ -37,19 +38,19 @@ class FileError : public Error {
   using Error::Error;
 };
 
-/// The mathematics failed: NaN or Inf met, a factorization broke down.
+/// A computation failed: NaN or Inf was found, or a factorization broke down.
 class NumericalError : public Error {
  public:
   using Error::Error;
 };
 
-/// This build or this machine lacks what the call needs; the message names it.
+/// This build or this machine lacks something that the call requires; the message names it.
 class NotAvailable : public Error {
  public:
   using Error::Error;
 };
 
-/// The caller's stop token was set before the method had any result to return.
+/// The run was stopped, by the caller or by its time limit, before there was a result to return.
 class Interrupted : public Error {
  public:
   using Error::Error;

@@ -10,33 +10,33 @@
 
 namespace matapprox {
 
-/// What an operator holds and what using it costs.
+/// Storage of an operator and cost of its products.
 struct Cost {
   Index stored_numbers = 0;  ///< floating-point values held (indices and seeds do not count)
-  Index stored_bytes = 0;    ///< those values at their stored precision, plus indices and pointers
-  double multiplications_per_apply = 0;   ///< for A x, one vector
-  double multiplications_per_column = 0;  ///< to produce one column with columns_at
-  /// For diagonal(), where it is cheaper than all columns; negative: as much as those.
+  Index stored_bytes = 0;    ///< their bytes at the stored precision, plus indices and pointers
+  double multiplications_per_apply = 0;   ///< for A x with one vector
+  double multiplications_per_column = 0;  ///< for one column by columns_at
+  /// For diagonal(), if that is cheaper than all columns; negative: the same as for all columns.
   double multiplications_for_diagonal = -1;
 };
 
-/// What an operator knows about itself without computing; empty where it does not know.
+/// Facts about an operator that are available without computation; empty if unknown.
 struct KnownFacts {
   std::optional<bool> symmetric;
   std::optional<Index> nonzeros;  ///< entries that are not 0
   std::optional<double> frobenius_norm;
-  /// Where the entries are symmetric to rounding only, the largest |a_ij - a_ji|; else 0. Methods
-  /// for symmetric matrices may take either of both for the other.
+  /// If A is symmetric only up to rounding, the largest |a_ij - a_ji|; else 0. Methods for
+  /// symmetric matrices may use either of a_ij and a_ji in place of the other.
   double averaged_asymmetry = 0;
   std::optional<double> largest_entry = {};  ///< the largest magnitude
 };
 
-/// A real m x n matrix known by what it does: the one concept of this library. Inputs, lazy
-/// combinations and approximations are all operators, so everything works with everything.
+/// A real m x n matrix, defined by its products with blocks: the central interface of this library.
+/// Inputs, lazy combinations and approximations are all operators and can be combined freely.
 ///
-/// To add one, implement rows, cols, cost, description, do_apply and do_apply_transpose; the rest
-/// has a default. Operators are immutable: every const member may be called from several threads,
-/// and its result does not depend, to the bit, on the number of threads.
+/// To add an operator, implement rows, cols, cost, description, do_apply and do_apply_transpose;
+/// the other members have defaults. Operators are immutable: every const member may be called from
+/// several threads, and its result is bit-identical for any number of threads.
 class LinearOperator {
  public:
   virtual ~LinearOperator() = default;
@@ -44,46 +44,47 @@ class LinearOperator {
   virtual Index rows() const = 0;
   virtual Index cols() const = 0;
 
-  /// A X: n x b in, m x b out. Throws InvalidArgument if X does not have n rows.
+  /// Returns A X (m x b) for X (n x b). Throws InvalidArgument if X does not have n rows.
   Matrix apply(const ConstBlock& X) const;
-  /// A^T X: m x b in, n x b out. Throws InvalidArgument if X does not have m rows.
+  /// Returns A^T X (n x b) for X (m x b). Throws InvalidArgument if X does not have m rows.
   Matrix apply_transpose(const ConstBlock& X) const;
-  /// The same into Y of the result's shape, which X may not overlap. Throw InvalidArgument for
-  /// another shape.
+  /// Write the same products into Y, which must not overlap X. Throw InvalidArgument also if Y has
+  /// the wrong shape.
   void apply(const ConstBlock& X, Block Y) const;
   void apply_transpose(const ConstBlock& X, Block Y) const;
 
-  /// The memory that products come about in, a GPU's for a placed operator: methods that multiply
-  /// often keep their blocks there.
+  /// The memory space in which products are computed; a GPU's for a placed operator. Methods with
+  /// many products keep their blocks there.
   virtual const std::shared_ptr<const MemorySpace>& memory_space() const { return host_space(); }
-  /// A X and A^T X for a block that lies in memory_space(), where the result stays. Throw
-  /// InvalidArgument for wrong shapes or a block that lies elsewhere.
+  /// Return A X and A^T X for a block in memory_space(); the result stays there. Throw
+  /// InvalidArgument for wrong shapes or a block in another memory space.
   MultiVector apply(const ConstMultiVectorView& X) const;
   MultiVector apply_transpose(const ConstMultiVectorView& X) const;
-  /// The same into Y, which lies there too. Throw InvalidArgument as these and for another shape.
+  /// Write the same products into Y, which must be in memory_space() too. Throw InvalidArgument
+  /// also if Y has the wrong shape.
   void apply(const ConstMultiVectorView& X, const MultiVectorView& Y) const;
   void apply_transpose(const ConstMultiVectorView& X, const MultiVectorView& Y) const;
 
-  /// A(:, J), m x |J|, in the order of J; repeats allowed. Throws InvalidArgument for an index
-  /// outside 0..n-1.
+  /// Returns A(:, J), m x |J|, in the order of J; repeats are allowed. Throws InvalidArgument for
+  /// an index outside 0..n-1.
   Matrix columns_at(std::span<const Index> J) const;
-  /// A(I, :)^T, n x |I|: the chosen rows, as columns. Throws InvalidArgument for an index outside
-  /// 0..m-1.
+  /// Returns A(I, :)^T, n x |I|: the chosen rows, as columns. Throws InvalidArgument for an index
+  /// outside 0..m-1.
   Matrix rows_at(std::span<const Index> I) const;
-  /// The same into Y of the result's shape. Throw InvalidArgument for another shape.
+  /// Write the same into Y. Throw InvalidArgument also if Y has the wrong shape.
   void columns_at(std::span<const Index> J, Block Y) const;
   void rows_at(std::span<const Index> I, Block Y) const;
-  /// The main diagonal, min(m, n) numbers.
+  /// Returns the main diagonal, min(m, n) numbers.
   virtual Vector diagonal() const;
 
-  /// This operator without its wrappers: what a placed or a counted one was made from, itself for
-  /// any other. It has the same entries; what it is asked for is not counted, and computed on the
-  /// CPU.
+  /// This operator without its wrappers: the matrix that a placed or counted operator was made
+  /// from; any other operator returns itself. The entries are the same. Products with it are
+  /// computed on the CPU and are not counted.
   virtual const LinearOperator& underlying() const { return *this; }
 
   virtual Cost cost() const = 0;
   virtual KnownFacts known_facts() const { return {}; }
-  /// A few words for tables and messages: "sparse, 2018 stored entries".
+  /// Short description for tables and messages: "sparse, 2018 stored entries".
   virtual std::string description() const = 0;
 
  protected:
@@ -102,17 +103,18 @@ class LinearOperator {
   virtual void do_columns_at(std::span<const Index> J, Block Y) const;
   /// Y = A(I, :)^T; the default applies A^T to unit columns.
   virtual void do_rows_at(std::span<const Index> I, Block Y) const;
-  /// Y = A X or A^T X in memory_space(); has to be given where that is not the host's memory.
+  /// Y = A X or A^T X in memory_space(). Must be overridden unless that is the host's memory.
   virtual void do_apply_in_place(bool transposed,
                                  const ConstMultiVectorView& X,
                                  const MultiVectorView& Y) const;
 };
 
-/// True if A is square and equal to its transpose to rounding: as the operator knows it, or else as
-/// four random x show it, |A x - A^T x|_i <= 1e-12 max_x max(|A x|_i, |A^T x|_i) in each row i.
+/// True if A is square and equals its transpose up to rounding: according to known_facts(), or else
+/// to a test with four random vectors x: |A x - A^T x|_i <= 1e-12 max_x max(|A x|_i, |A^T x|_i) in
+/// each row i.
 bool is_symmetric(const LinearOperator& A);
 
-/// The columns first .. first+count-1, as an index list.
+/// Returns the indices first .. first+count-1.
 std::vector<Index> index_range(Index first, Index count);
 
 }  // namespace matapprox

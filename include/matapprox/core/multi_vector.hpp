@@ -10,21 +10,21 @@
 
 namespace matapprox {
 
-/// Where in a file the numbers of a block belong, as doubles with the lowest byte first.
+/// Position in a file of the numbers of a block, stored as little-endian doubles.
 struct FilePlace {
   enum class Order { kRows, kColumns };
-  std::string path;          ///< of a file that exists
-  std::uint64_t offset = 0;  ///< of the first byte
+  std::string path;          ///< path of an existing file
+  std::uint64_t offset = 0;  ///< offset of the first byte
   Order order = Order::kRows;
-  std::string name;    ///< what messages call the file
-  bool finite = true;  ///< NaN and Inf are refused
+  std::string name;    ///< name of the file in messages
+  bool finite = true;  ///< true: NaN and Inf are refused
 };
 
-/// A memory that multivectors lie in, and the arithmetic on them there: the CPU's or a GPU's.
-/// Addresses are of that memory; blocks are column-major without gaps. Small matrices, with as many
-/// rows or columns as a block has columns, are on the host. Results are the same bits each time.
-/// On a GPU all functions throw NotAvailable if it fails or is full; calls from several threads
-/// wait for each other.
+/// A memory space for multivectors and the arithmetic on them: the memory of the CPU, of a GPU or
+/// of several processes. Addresses refer to that memory; blocks are column-major without gaps.
+/// Small matrices, whose rows or columns correspond to the columns of a block, are on the host.
+/// Results are bit-identical in every run. On a GPU, all functions throw NotAvailable if it fails
+/// or is full; calls from several threads are serialized.
 class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
  public:
   virtual ~MemorySpace() = default;
@@ -33,26 +33,27 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   MemorySpace& operator=(const MemorySpace&) = delete;
   MemorySpace& operator=(MemorySpace&&) = delete;
 
-  /// Addresses are the CPU's.
+  /// True if addresses are CPU addresses.
   virtual bool on_host() const = 0;
-  /// Whether results that are as tall as a block stay there, as no process alone has room for them.
-  virtual bool keeps_results() const { return false; }
+  /// True if results as tall as a block stay in this memory space, because no single process has
+  /// room for them.
+  virtual bool is_distributed() const { return false; }
 
-  /// A block of rows x cols numbers of any value.
+  /// Allocates a block of rows x cols uninitialized numbers.
   virtual double* allocate(Index rows, Index cols) const = 0;
   virtual void release(double* numbers) const noexcept = 0;
   virtual void write(const double* host, Index count, double* to) const = 0;
   virtual void read(const double* from, Index count, double* host) const = 0;
-  /// Rows first .. first + count - 1 of an n x a block.
+  /// Copies rows first .. first + count - 1 of an n x a block to `host` (count x a).
   virtual void read_rows(
       Index n, const double* A, Index a, Index first, Index count, double* host) const;
-  /// The way back: `host` is count x a.
+  /// The inverse of read_rows.
   virtual void write_rows(
       Index n, double* A, Index a, Index first, Index count, const double* host) const;
-  /// Writes an n x a block into a file, from wherever its numbers lie, and waits for the disk; the
-  /// CRC-32 of the bytes. Nothing where this memory has no way of its own: then its numbers are
-  /// read and written by the caller. Throws FileError, and NumericalError for NaN or Inf where
-  /// these are refused.
+  /// Writes an n x a block into a file directly from this memory space, waits for the disk and
+  /// returns the CRC-32 of the bytes. Returns nothing if this memory space has no file output of
+  /// its own; the caller then reads the numbers and writes them. Throws FileError, and
+  /// NumericalError for NaN or Inf if these are refused.
   virtual std::optional<std::uint32_t> write_to_file(Index n,
                                                      const double* A,
                                                      Index a,
@@ -67,7 +68,7 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
                            Index a,
                            double* X) const = 0;
 
-  /// A^T B for n x a and n x b blocks.
+  /// Returns A^T B for n x a and n x b blocks.
   virtual Matrix transpose_product(
       Index n, const double* A, Index a, const double* B, Index b) const = 0;
   /// Y = alpha A S + beta Y for an n x a block A and S, a x b. A and Y do not overlap; beta = 0
@@ -79,13 +80,13 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
                            const ConstBlock& S,
                            double beta,
                            double* Y) const = 0;
-  /// |A(:, c)|, for the columns of an n x a block.
+  /// Returns |A(:, c)| for each column of an n x a block.
   virtual Vector column_norms(Index n, const double* A, Index a) const = 0;
-  /// The largest |x|; not finite if any number is not.
+  /// Returns the largest |x|; not finite if any number is not.
   virtual double largest(const double* numbers, Index count) const = 0;
   virtual void scale(double* numbers, Index count, double factor) const = 0;
-  /// A step of Adam [KB15] on `count` numbers: mean = d mean + (1 - d) g, square = e square +
-  /// (1 - e) g^2, x -= mean_step mean / (square_scale sqrt(square) + epsilon).
+  /// One Adam step [KB15] on `count` numbers: mean = d mean + (1 - d) g, square = e square + (1 -
+  /// e) g^2, x -= mean_step mean / (square_scale sqrt(square) + epsilon).
   struct Adam {
     double mean_decay = 0;    ///< d
     double square_decay = 0;  ///< e
@@ -104,10 +105,10 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   MemorySpace() = default;
 };
 
-/// The CPU's memory; its arithmetic is that of the kernels, by all threads.
+/// The CPU's memory. Its arithmetic uses the library's kernels on all threads.
 const std::shared_ptr<const MemorySpace>& host_space();
 
-/// Some neighboring columns of a MultiVector, which must outlive it.
+/// A view of adjacent columns of a MultiVector, which must outlive the view.
 struct ConstMultiVectorView {
   const MemorySpace* space = nullptr;
   Index rows = 0;
@@ -122,13 +123,13 @@ struct MultiVectorView {
   operator ConstMultiVectorView() const { return {space, rows, cols, data}; }
 };
 
-/// A block of rows x cols numbers that stays where it was made. Moves, does not copy.
+/// A block of rows x cols numbers in a memory space. Movable, not copyable.
 class MultiVector {
  public:
   MultiVector() = default;
-  /// Numbers of any value. Throws NotAvailable if a GPU has no room.
+  /// Leaves the numbers uninitialized. Throws NotAvailable if a GPU has no room.
   MultiVector(std::shared_ptr<const MemorySpace> space, Index rows, Index cols);
-  /// A copy of X.
+  /// Copies X.
   MultiVector(std::shared_ptr<const MemorySpace> space, const ConstBlock& X);
   ~MultiVector();
   MultiVector(MultiVector&& other) noexcept;
@@ -154,9 +155,9 @@ class MultiVector {
   double* data_ = nullptr;
 };
 
-// All blocks of one call lie in the same memory space.
+// All blocks of a call must be in the same memory space.
 
-/// A copy on the host.
+/// Returns a copy on the host.
 Matrix to_host(const ConstMultiVectorView& X);
 /// Y = X
 void copy(const ConstMultiVectorView& X, const MultiVectorView& Y);
@@ -168,13 +169,14 @@ void add_product(double alpha,
                  const ConstBlock& S,
                  double beta,
                  const MultiVectorView& Y);
-/// A S, where A lies.
+/// A S, in the memory space of A.
 MultiVector product(const ConstMultiVectorView& A, const ConstBlock& S);
 /// A S, on the host.
 Matrix product_to_host(const ConstMultiVectorView& A, const ConstBlock& S);
 Vector column_norms(const ConstMultiVectorView& A);
 
-/// rows x cols of random_normal(seed, stream, i, first_column + j), made in that memory.
+/// A rows x cols block with the entries random_normal(seed, stream, i, first_column + j), generated
+/// in that memory space.
 MultiVector random_normal_block(std::shared_ptr<const MemorySpace> space,
                                 std::uint64_t seed,
                                 RandomStream stream,
@@ -182,7 +184,7 @@ MultiVector random_normal_block(std::shared_ptr<const MemorySpace> space,
                                 Index cols,
                                 Index first_column = 0);
 
-/// The numbers of a block of the host.
+/// Maps of a block in host memory.
 Eigen::Map<const Matrix> on_host(const ConstMultiVectorView& X);
 Eigen::Map<Matrix> on_host(const MultiVectorView& X);
 

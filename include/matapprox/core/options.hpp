@@ -13,7 +13,7 @@
 
 namespace matapprox {
 
-/// The spelled-out values of an option that is an enumeration; specialized beside each such enum:
+/// Names of the enumerators of an option; specialized next to each such enum:
 ///   template <> struct EnumNames<Sampling> {
 ///     static constexpr std::array<std::string_view, 2> values{"uniform", "leverage"};
 ///   };
@@ -27,7 +27,7 @@ struct EnumNames<Precision> {
       "double", "float", "float16", "bfloat16", "packed"};
 };
 
-/// The spelled-out name of an enumerator.
+/// Returns the name of an enumerator.
 template <class Enum>
 std::string_view enum_name(Enum value) {
   return EnumNames<Enum>::values[static_cast<std::size_t>(value)];
@@ -45,7 +45,7 @@ class OptionVisitor {
   virtual void visit(std::string_view name, std::string& value, std::string_view help) = 0;
   virtual void visit(std::string_view name, std::vector<Index>& value, std::string_view help) = 0;
   virtual void visit(std::string_view name, StorageBudget& value, std::string_view help) = 0;
-  /// An enumeration: `value` indexes `names`.
+  /// Visits an enumeration; `value` is an index into `names`.
   virtual void visit_choice(std::string_view name,
                             int& value,
                             std::span<const std::string_view> names,
@@ -59,7 +59,7 @@ class OptionVisitor {
   }
 };
 
-/// What an option holds.
+/// Type of an option's value.
 enum class OptionType { kText, kInteger, kNumber, kFlag, kIntegers, kBudget, kChoice };
 
 template <>
@@ -97,8 +97,8 @@ class OptionLister final : public OptionVisitor {
   void add(std::string_view name, std::string value, std::string_view help, OptionType type);
 };
 
-/// Sets one option from text; `found` says whether the struct has it. Throws InvalidArgument,
-/// naming option, text and what is legal, if the text does not fit.
+/// Sets one option from text; `found` tells whether the struct has the option. Throws
+/// InvalidArgument, naming the option, the text and the legal values, if the text is not legal.
 class OptionSetter final : public OptionVisitor {
  public:
   OptionSetter(std::string_view option_name, std::string_view option_text)
@@ -121,7 +121,8 @@ class OptionSetter final : public OptionVisitor {
   std::string_view text_;
 };
 
-/// All options of a struct with their present values as text; set_option reads each value back.
+/// Returns all options of a struct with their current values as text; an OptionSetter reads each
+/// value back.
 template <class Options>
 std::vector<OptionText> list_options(Options options) {
   OptionLister lister;
@@ -129,20 +130,21 @@ std::vector<OptionText> list_options(Options options) {
   return std::move(lister.options);
 }
 
-/// Options by name, as text: what the command line and saved files hold.
+/// Pairs of option name and text, as on the command line and in saved files.
 using NamedOptions = std::vector<std::pair<std::string, std::string>>;
 
 /// Throws InvalidArgument if one of the names is not among `known`; the message begins with `who`
-/// and suggests the nearest.
+/// and suggests the nearest name.
 void check_names(std::string_view who,
                  const NamedOptions& named,
                  const std::vector<OptionText>& known);
 
-/// What an option is called now that was once called `option`; else `option` itself. The old names
-/// stand in saved models and configuration files.
+/// Returns the current name of an option that was formerly named `option`; otherwise `option`
+/// itself. Saved models and configuration files may contain old names.
 std::string present_name(std::string_view option);
 
-/// The defaults changed by `named`. Throws InvalidArgument for a text that does not fit.
+/// Returns the default options with the values of `named`. Throws InvalidArgument for a text that
+/// is not legal.
 template <class Options>
 Options options_from(const NamedOptions& named) {
   Options options;
@@ -153,9 +155,9 @@ Options options_from(const NamedOptions& named) {
   return options;
 }
 
-/// The candidate that is most like `word` (edit distance), or empty if none is near.
+/// Returns the candidate nearest to `word` by edit distance, or an empty string if none is near.
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
-/// "; did you mean 'x'?" with that candidate, or nothing.
+/// Returns "; did you mean 'x'?" with that candidate, or an empty string.
 std::string suggestion(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace matapprox

@@ -57,14 +57,14 @@ Index random_index(std::uint64_t seed, RandomStream stream, Index i, Index j, In
 /// that the result is the same to the bit everywhere.
 double random_normal(std::uint64_t seed, RandomStream stream, Index i, Index j);
 
-/// X(i, j) = random_normal(seed, stream, row_offset + i, column_offset + j), all threads.
+/// X(i, j) = random_normal(seed, stream, row_offset + i, column_offset + j), on all threads.
 void fill_normal(std::uint64_t seed,
                  RandomStream stream,
                  Block X,
                  Index row_offset = 0,
                  Index column_offset = 0);
 
-/// rows x cols of fill_normal.
+/// A rows x cols matrix filled by fill_normal.
 Matrix random_normal_matrix(std::uint64_t seed, RandomStream stream, Index rows, Index cols);
 
 }  // namespace matapprox

@@ -12,22 +12,22 @@ namespace matapprox {
 
 class Approximation;
 
-/// Where an iterative method stands; sent to RunControl::progress.
+/// Progress of an iterative method, passed to RunControl::progress.
 struct Progress {
   Index iteration = 0;
-  double relative_error = -1;  ///< current best; negative: not known
-  double fraction_done = -1;   ///< 0..1; negative: not known
+  double relative_error = -1;  ///< best so far; negative: unknown
+  double fraction_done = -1;   ///< 0..1; negative: unknown
 };
 
-/// How a caller stops long work, by request or after a time. The default lets it run to its end.
+/// Stops long work on request or after a time limit. By default the work runs to its end.
 class StopControl {
  public:
-  /// Set to true from any thread or a signal handler: the work stops at its best point.
+  /// Set it to true, from any thread or a signal handler, to stop the work at its best point.
   const std::atomic<bool>* stop = nullptr;
   double max_seconds = std::numeric_limits<double>::infinity();
 
   bool interrupted() const { return stop != nullptr && stop->load(std::memory_order_relaxed); }
-  double seconds() const;  ///< since this object was made or restart_clock was called
+  double seconds() const;  ///< since construction or the last restart_clock()
   bool out_of_time() const { return seconds() >= max_seconds; }
   bool should_stop() const { return interrupted() || out_of_time(); }
   void restart_clock() { start_ = std::chrono::steady_clock::now(); }
@@ -36,27 +36,28 @@ class StopControl {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// How a caller watches, bounds and stops a running method. The default runs to the end in silence.
+/// Monitors, limits and stops a running method. By default it runs to its end without reports.
 class RunControl : public StopControl {
  public:
-  /// Stop as soon as this relative Frobenius error is reached; 0: never.
+  /// The method stops as soon as this relative Frobenius error is reached; 0: never.
   double target_error = 0;
   std::function<void(const Progress&)> progress;
-  /// Called about every checkpoint_seconds with the best point so far. Columns of the state may lie
-  /// where the method works on them (ResumeState::add_columns): what outlives the call takes
-  /// with_own_numbers().
+  /// Called about every checkpoint_seconds with the best point so far. Columns of the state may be
+  /// in the memory space of the method (ResumeState::add_columns): to keep the state beyond the
+  /// call, copy it by with_own_numbers().
   std::function<void(const Approximation& best, const ResumeState& state)> checkpoint;
   double checkpoint_seconds = 60;
   const ResumeState* resume = nullptr;
-  /// A method that has a part for a GPU (the Chord fit) runs it there: to rounding the same
-  /// results, throws NotAvailable if there is none. The operator says itself where it is.
+  /// A method with a GPU implementation (the Chord fit) runs it there. Results agree with those of
+  /// the CPU up to rounding. Throws NotAvailable if there is no GPU. The memory space of the
+  /// operator is its own property and independent of this option.
   bool on_device = false;
-  /// The precision to which the caller will round the factors. A method may fit some of them to
-  /// others as they will be stored; it does not round the result itself.
+  /// Precision to which the caller will round the factors. A method may fit some factors to the
+  /// rounded values of others; it does not round the result itself.
   Precision stored_precision = Precision::kDouble;
 
-  /// For methods that have nothing to return before they end: throws Interrupted, saying which
-  /// method and whether by request or by max_seconds.
+  /// For methods without a result before their end: if a stop is due, throws Interrupted, naming
+  /// the method and the cause (a request or max_seconds).
   void throw_if_stopped(const char* method) const;
 };
 

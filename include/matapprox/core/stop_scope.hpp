@@ -4,17 +4,17 @@
 
 namespace matapprox {
 
-/// While it lives, long loops of this thread and of the threads that help it ask `control` between
-/// their pieces whether to stop, and throw Interrupted if so: parallel_for before each index, and
-/// loops of their own by stop_if_asked(). A product that takes minutes thus ends within a piece of
-/// it, and neither operators nor kernels have to be handed a RunControl.
+/// While a StopScope exists, long loops of this thread and of its helper threads poll `control` and
+/// throw Interrupted if it requests a stop: parallel_for polls before each index, other loops by
+/// stop_if_asked(). A product that takes minutes thus ends within a piece of it, and neither
+/// operators nor kernels need a RunControl.
 ///
-/// It belongs around what has no result before its end. Whoever holds a result that it would rather
-/// return catches Interrupted. The innermost scope counts; one with a control that never asks to
-/// stop lets its work run to the end.
+/// Use it around work that has no result before its end. A caller that already has a result to
+/// return catches Interrupted. The innermost scope is the active one; if its control never requests
+/// a stop, its work runs to the end.
 class StopScope {
  public:
-  /// `who` starts the message; it and `control` must outlive the scope.
+  /// `who` begins the message; it and `control` must outlive the scope.
   StopScope(const RunControl& control, const char* who);
   ~StopScope();
   StopScope(const StopScope&) = delete;
@@ -28,11 +28,11 @@ class StopScope {
   const StopScope* outer_;
 };
 
-/// The scope that counts in this thread; null if there is none.
+/// The active scope of this thread; null if there is none.
 const StopScope* current_stop_scope();
 
-/// Makes `scope` count in this thread, and what counted before again at the end: for threads that
-/// take part in the work of another one.
+/// Makes `scope` the active scope of this thread and restores the previous one at the end: for
+/// threads that take part in the work of another thread.
 class JoinStopScope {
  public:
   explicit JoinStopScope(const StopScope* scope);
@@ -44,8 +44,8 @@ class JoinStopScope {
   const StopScope* before_;
 };
 
-/// Throws Interrupted if the scope that counts asks for it. Cheap enough for a loop whose body
-/// takes a microsecond.
+/// Throws Interrupted if the active scope requests a stop. Cheap enough for a loop whose body takes
+/// a microsecond.
 void stop_if_asked();
 
 }  // namespace matapprox

@@ -6,8 +6,8 @@
 
 namespace matapprox {
 
-/// Number of threads that the library may use from now on, at least 1. Default: all CPUs
-/// that the process may run on. Results do not depend on it, to the bit.
+/// Sets the number of threads that the library may use from now on, at least 1. Default: all CPUs
+/// that the process may run on. Results are bit-identical for any number of threads.
 void set_threads(int count);
 int threads();
 

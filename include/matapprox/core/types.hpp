@@ -6,7 +6,7 @@
 
 namespace matapprox {
 
-/// Every size, index and count: 64 bits, also where a library underneath uses 32.
+/// Type of all sizes, indices and counts: 64 bits, even if an underlying library uses 32.
 using Index = std::int64_t;
 
 using Matrix = Eigen::MatrixXd;  ///< dense, column-major
@@ -18,7 +18,7 @@ using SparseMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor, Index>;
 using ConstBlock = Eigen::Ref<const Matrix, 0, Eigen::OuterStride<>>;
 using Block = Eigen::Ref<Matrix, 0, Eigen::OuterStride<>>;
 
-/// The same of another scalar type.
+/// The same for another scalar type.
 template <class T>
 using MatrixOf = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 template <class T>
@@ -26,11 +26,11 @@ using ConstBlockOf = Eigen::Ref<const MatrixOf<T>, 0, Eigen::OuterStride<>>;
 template <class T>
 using BlockOf = Eigen::Ref<MatrixOf<T>, 0, Eigen::OuterStride<>>;
 
-/// The precision in which a saved approximation holds its values. kPacked: each component of a
-/// low-rank product, or each factor of a Chord chain, in as few bits as it is worth.
+/// Precision of the values of a saved approximation. kPacked: a few bits per value; each component
+/// of a low-rank product has its own number of bits, chosen by its contribution.
 enum class Precision { kDouble, kFloat, kFloat16, kBfloat16, kPacked };
 
-/// Bytes of one stored value; of kPacked, whose values take fewer, those of a double.
+/// Bytes of a stored value. For kPacked, whose values take fewer, those of a double.
 constexpr Index bytes_per_value(Precision precision) {
   switch (precision) {
     case Precision::kFloat:

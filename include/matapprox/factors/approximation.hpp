@@ -30,32 +30,32 @@ struct EnumNames<Termination> {
 struct HistoryPoint {
   Index iteration = 0;
   double seconds = 0;
-  double relative_error = 0;  ///< of the best point so far
+  double relative_error = 0;  ///< error of the best point so far
 };
 
-/// What a method says about its own run. `rank` is 0 where the method has none (Chord).
+/// Report of a method on its run. `rank` is 0 for a method without a rank (Chord).
 struct Summary {
   std::string method;  ///< registry name
-  std::string form;    ///< which variant ran: "symmetric", "psd", "generalized", "sparse", ...
+  std::string form;    ///< variant that ran: "symmetric", "psd", "generalized", "sparse", ...
   Index rank = 0;
   Termination termination = Termination::kCompleted;
-  std::string message;   ///< one sentence on what was chosen or went short; may be empty
+  std::string message;   ///< one sentence on choices made and limits reached; may be empty
   Index iterations = 1;  ///< 1 for a method that does not iterate
   std::uint64_t seed = 0;
   std::vector<HistoryPoint> history;
-  std::vector<OptionText> options;  ///< all options as run, from the options struct's visit
-  /// Relative Frobenius error below which no choice of the method's family is expected in as many
-  /// bytes; not saved. Empty where that is not known.
+  std::vector<OptionText> options;  ///< all options of the run, from the options struct's visit
+  /// Lower bound of the relative Frobenius error: no choice from the method's family is expected to
+  /// have a smaller error in the same number of bytes. Empty if unknown; not saved.
   std::optional<double> lower_bound{};
-  /// The same of one block of low rank, a packed truncated SVD, as far as hierarchical() knows it.
+  /// The same for one low-rank block, a packed truncated SVD, if hierarchical() has computed it.
   std::optional<double> low_rank_bound{};
-  /// Which columns and rows of the matrix the first and last factors hold (nystrom, cur), in their
-  /// order; not saved.
+  /// Indices of the matrix columns and rows that the first and last factors consist of (nystrom,
+  /// cur), in the order of the factors; not saved.
   std::vector<Index> chosen_columns{};
   std::vector<Index> chosen_rows{};
 };
 
-/// What every method returns: the factors as an operator, and the summary.
+/// Result of every method: the factors as an operator, and the summary.
 class Approximation : public FactorProduct {
  public:
   Approximation(std::vector<Factor> factors,

@@ -10,12 +10,11 @@ namespace matapprox {
 /// column-major, and may not overlap. [KYCY22, Sec. 3]
 ///
 /// `values` are the pattern.stored_numbers() entries in the layout of ChordFactors. Cost: 2 b flops
-/// per stored number; up to two columns go as vectors, more through row-major panels of a few cache
-/// lines a row, two N x 64 bytes x 4 at a time per thread. On all threads, and the same to the bit
-/// for every number of them, for every number of columns beside, and on every CPU with fused
-/// multiply-add.
-/// Throws InvalidArgument unless the pattern is valid, there are as many values as it stores, and X
-/// and Y are of its order and of one width.
+/// per stored number. Up to two columns are multiplied as vectors, more in row-major panels of a
+/// few cache lines per row, two N x 64 bytes x 4 at a time per thread. Runs on all threads. Results
+/// are bit-identical for any number of threads, for any number of other columns, and on every CPU
+/// with fused multiply-add. Throws InvalidArgument unless the pattern is valid, the number of
+/// values matches it, and X and Y have N rows and equally many columns.
 void chord_product(const ChordPattern& pattern,
                    std::span<const double> values,
                    const ConstBlock& X,

@@ -20,7 +20,7 @@
 
 namespace matapprox {
 
-/// One factor's content. A Vector is a diagonal matrix.
+/// Content of a factor. A Vector is a diagonal matrix.
 using FactorValue = std::variant<Matrix,
                                  SparseMatrix,
                                  Vector,
@@ -34,7 +34,7 @@ using FactorValue = std::variant<Matrix,
                                  PlacedMatrix,
                                  PlacedChord>;
 
-/// A named factor; a value may be shared (C and C^T), and is then stored and counted once.
+/// A named factor. A value may be shared (C and C^T) and is then stored and counted once.
 struct Factor {
   std::string name;
   std::shared_ptr<const FactorValue> value;
@@ -49,12 +49,12 @@ Factor make_factor(std::string name, T value, bool transposed = false) {
 Index factor_rows(const Factor& factor);
 Index factor_cols(const Factor& factor);
 
-/// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product if symmetrized. Applying it is a
-/// right-to-left chain of block products; nothing of size m x n is formed.
+/// The product F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product if symmetrized. It is applied as
+/// a right-to-left chain of block products; no m x n array is formed.
 class FactorProduct : public LinearOperator {
  public:
   /// Throws InvalidArgument if there is no factor, inner sizes do not match, a symmetrized product
-  /// is not square, or placed factors lie in more than one memory.
+  /// is not square, or placed factors are in more than one memory space.
   explicit FactorProduct(std::vector<Factor> factors,
                          bool symmetrized = false,
                          Precision precision = Precision::kDouble);
@@ -62,17 +62,17 @@ class FactorProduct : public LinearOperator {
   const std::vector<Factor>& factors() const { return factors_; }
   bool symmetrized() const { return symmetrized_; }
   Precision precision() const { return precision_; }
-  /// What all distinct values take, at the stored precision; sparse factors with 4-byte column
-  /// indices (8 where cols >= 2^31) and 8-byte row pointers, permutations with one such index a
-  /// row, which counts as a number.
+  /// Storage of all distinct values at the stored precision. Sparse factors have 4-byte column
+  /// indices (8 if cols >= 2^31) and 8-byte row pointers; permutations have one such index per row,
+  /// which counts as a number.
   Storage storage() const;
 
   Index rows() const override;
   Index cols() const override;
-  /// That of the placed factors; the host's, if there are none.
+  /// The memory space of the placed factors; the host's if there are none.
   const std::shared_ptr<const MemorySpace>& memory_space() const override;
-  /// With dense factors at both ends, L M R with L: m x k and R: k' x n, min(m, n) k k'
-  /// multiplications and no column is formed; else all columns.
+  /// A product L M R with dense L (m x k) and R (k' x n) takes min(m, n) k k' multiplications and
+  /// forms no column; any other product computes all columns.
   Vector diagonal() const override;
   Cost cost() const override;
   KnownFacts known_facts() const override;
@@ -92,22 +92,24 @@ class FactorProduct : public LinearOperator {
   Precision precision_;
 };
 
-/// How the values are stored: "packed" if some are packed or blocks, else "double" or "float".
+/// Precision of the stored values: "packed" if a factor is packed or a BlockMatrix, else the name
+/// of product.precision().
 std::string_view storage_precision(const FactorProduct& product);
 
-/// Bytes of a sparse matrix of that shape: values, column indices (4 bytes, 8 where cols >= 2^31)
-/// and rows + 1 pointers of 8 bytes.
+/// Bytes of a sparse matrix of that shape: values, column indices (4 bytes, 8 if cols >= 2^31) and
+/// rows + 1 pointers of 8 bytes.
 Index sparse_bytes(Index rows, Index cols, Index nonzeros, Precision precision);
 
-/// Bytes of a permutation of that order: an index a row, of 4 bytes, 8 where n >= 2^31.
+/// Bytes of a permutation of order n: one index per row, 4 bytes each, 8 if n >= 2^31.
 Index permutation_bytes(Index n);
 
-/// The factors with placed ones copied to the host, shared values once: all their doubles. Throws
-/// NotAvailable where their memory is gone.
+/// Returns the factors with placed ones copied to the host as doubles, shared values once. Throws
+/// NotAvailable if their memory space no longer exists.
 std::vector<Factor> host_factors(std::vector<Factor> factors);
 
-/// The factors with every value rounded to float and marked so; products are still computed in
-/// double. kDouble returns them unchanged.
+/// Returns the factors with every value rounded to `precision`; products are still computed in
+/// double. kDouble and kPacked return them unchanged. Throws NumericalError if values are outside
+/// the range of `precision`.
 std::vector<Factor> round_factors(const std::vector<Factor>& factors, Precision precision);
 
 }  // namespace matapprox

@@ -13,9 +13,9 @@
 
 namespace matapprox {
 
-/// How the values of a packed sparse matrix are stored.
+/// Storage of the values of a packed sparse matrix.
 enum class SparseValues {
-  kDictionary,  ///< a list of the different values, and an index into it for each entry
+  kDictionary,  ///< a list of the distinct values, and an index into it for each entry
   kIntegers,    ///< unit * (q + offset) with q of 1 to 16 bits
   kNumbers,     ///< IEEE numbers of 32 or 64 bits
 };
@@ -25,27 +25,28 @@ struct EnumNames<SparseValues> {
   static constexpr std::array<std::string_view, 3> values{"dictionary", "integers", "numbers"};
 };
 
-/// A sparse m x n matrix without loss, in few bytes: of a symmetric one the upper triangle, columns
-/// as the distances between them, values as indices into a list of those that occur, as small
-/// integers, or as they are.
+/// A sparse m x n matrix, stored without loss in few bytes: only the upper triangle if it is
+/// symmetric, column indices as distances, and values as indices into a list of the distinct
+/// values, as small integers, or unchanged.
 ///
-/// `structure` has, row after row, the number of entries and then, for each of them, the distance
-/// of its column from the one before less 1, the first one from -1 (from row - 1 if symmetric): all
-/// in base 128, the least digit first, the highest bit of a byte set where another follows. `data`
-/// has the values in the order of the entries, one run of `bits` bits each, the least significant
-/// bit first: for a dictionary and integers two's complement q, index q + 2^(bits - 1) or value
-/// unit * (q + offset). A dictionary of one value has no bits.
+/// `structure` has, row after row, the number of entries and then, for each entry, the distance of
+/// its column from the previous one, less 1; the first one is counted from -1 (from row - 1 if
+/// symmetric). All are in base 128 with the least significant digit first and the highest bit of a
+/// byte set if another byte follows. `data` has the values in the order of the entries, `bits` bits
+/// each, the least significant bit first. For a dictionary and for integers these are a two's
+/// complement q, for index q + 2^(bits - 1) or value unit * (q + offset). A dictionary of one value
+/// has no bits.
 ///
-/// A product with one vector reads the bytes once, for a symmetric matrix each entry standing for
-/// two, and takes nnz multiplications. Nothing is unpacked but a row. The same bits for any number
-/// of threads.
+/// A product with one vector reads the bytes once and takes nnz multiplications; an entry of a
+/// symmetric matrix also represents its mirror image. Only one row at a time is unpacked. Results
+/// are bit-identical for any number of threads.
 class PackedSparse {
  public:
   /// The content as a file holds it (docs/file-format.md, kind `packed_sparse`).
   struct Content {
     Index rows = 0;
     Index cols = 0;
-    Index entries = 0;  ///< that are stored
+    Index entries = 0;  ///< number of stored entries
     bool symmetric = false;
     SparseValues kind = SparseValues::kNumbers;
     int bits = 64;
@@ -55,35 +56,34 @@ class PackedSparse {
     std::vector<std::uint8_t> structure;
     std::vector<std::uint8_t> data;
   };
-  /// Throws InvalidArgument if the structure does not end where it should, a column is outside of
-  /// the matrix, the widths, the dictionary and the data do not fit together, or a value is not
-  /// finite.
+  /// Throws InvalidArgument if the structure does not end at the last row, a column is outside the
+  /// matrix, the widths, the dictionary and the data are inconsistent, or a value is not finite.
   explicit PackedSparse(Content content);
 
-  /// A without loss, in whichever way is smallest; the upper triangle if A equals its transpose.
-  /// Entries stored as 0 are dropped. Cost: O(nnz log nnz), and twice the memory of A. Throws
-  /// InvalidArgument for an empty matrix or an entry that is not finite.
+  /// Returns A without loss, in the smallest of these forms; only the upper triangle if A equals
+  /// its transpose. Entries stored as 0 are dropped. Cost: O(nnz log nnz), and twice the memory of
+  /// A. Throws InvalidArgument for an empty matrix or an entry that is not finite.
   static PackedSparse packed(const SparseMatrix& A);
 
   Index rows() const { return content_.rows; }
   Index cols() const { return content_.cols; }
   bool symmetric() const { return content_.symmetric; }
-  const Content& content() const { return content_; }  ///< its data has 16 bytes more, all 0
+  const Content& content() const { return content_; }  ///< its data has 16 extra bytes, all 0
   std::span<const std::uint8_t> data() const { return {content_.data.data(), data_bytes_}; }
-  /// Entries of the matrix that are not 0, mirror images included.
+  /// Number of nonzero entries of the matrix, including mirror images.
   Index nonzeros() const { return nonzeros_; }
-  /// Stored values, and all bytes of the arrays.
+  /// Number of stored values, and bytes of all arrays.
   Storage storage() const;
-  /// "upper triangle, 3 values", "integers of 4 bits".
+  /// Short description: "upper triangle, 3 values", "integers of 4 bits".
   std::string description() const;
 
   Matrix apply(const ConstBlock& X) const;            ///< A X
   Matrix apply_transpose(const ConstBlock& X) const;  ///< A^T X
-  /// A itself, in compressed rows. Throws NotAvailable if memory does not suffice.
+  /// Returns A in compressed rows. Throws NotAvailable if memory does not suffice.
   SparseMatrix unpacked() const;
 
  private:
-  /// Where a block of rows begins.
+  /// Position at which a block of rows begins.
   struct RowBlock {
     std::size_t structure = 0;
     Index entry = 0;

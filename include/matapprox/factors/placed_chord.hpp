@@ -8,13 +8,14 @@
 
 namespace matapprox {
 
-/// A chain of Chord factors whose values stay in the memory where they came about, by rows of each
-/// factor over several processes: nobody holds all of them. Copies share the values. Throws
-/// NotAvailable, in every function that reads them, once that memory is gone.
+/// A chain of Chord factors whose values stay in the memory space where they were computed, with
+/// the rows of each factor distributed over several processes: no process holds all values. Copies
+/// share the values. Every function that reads them throws NotAvailable once that memory space no
+/// longer exists.
 class PlacedChord {
  public:
-  /// `values`: pattern.stored_numbers() of them, in one column in the layout of ChordFactors;
-  /// `product` multiplies by the chain of these, with the bits of kernels::chord_apply.
+  /// `values`: pattern.stored_numbers() numbers in one column, in the layout of ChordFactors.
+  /// `product` multiplies by the chain of these values, bit-identical to kernels::chord_apply.
   PlacedChord(ChordPattern pattern,
               std::shared_ptr<const MultiVector> values,
               std::shared_ptr<const LinearOperator> product)
@@ -26,15 +27,15 @@ class PlacedChord {
   Index size() const { return values_->size(); }
   const MultiVector& values() const { return *values_; }
   const LinearOperator& product() const { return *product_; }
-  /// Where blocks lie that product() multiplies.
+  /// Memory space of the blocks that product() multiplies.
   const std::shared_ptr<const MemorySpace>& space() const { return product_->memory_space(); }
 
-  /// W X and W^T X for blocks on the host, where the result is.
+  /// Return W X and W^T X, on the host, for blocks on the host.
   Matrix apply(const ConstBlock& X) const { return product_->apply(X); }
   Matrix apply_transpose(const ConstBlock& X) const { return product_->apply_transpose(X); }
-  /// Values first .. first + count - 1, to the host.
+  /// Copies values first .. first + count - 1 to the host.
   void read(Index first, Index count, double* host) const;
-  /// A copy on the host.
+  /// Returns a copy on the host.
   ChordFactors to_host() const;
 
  private:

@@ -8,9 +8,10 @@
 
 namespace matapprox {
 
-/// A dense factor F, n x k, whose numbers stay in the memory where they came about, by rows over
-/// several processes: nobody holds all of it. Copies share the n k doubles. Throws NotAvailable, in
-/// every function that reads them, once that memory is gone.
+/// A dense factor F, n x k, whose numbers stay in the memory space where they were computed, with
+/// its rows distributed over several processes: no process holds all of F. Copies share the n k
+/// doubles. Every function that reads them throws NotAvailable once that memory space no longer
+/// exists.
 class PlacedMatrix {
  public:
   explicit PlacedMatrix(MultiVector numbers)
@@ -24,15 +25,15 @@ class PlacedMatrix {
   const std::shared_ptr<const MemorySpace>& space() const { return numbers_->space(); }
   ConstMultiVectorView numbers() const { return numbers_->columns(); }
 
-  /// F X (X: k x b) and F^T X (X: n x b) for blocks on the host, where the result is. Cost: n k b
-  /// multiplications there, and an n x b block that goes there or comes from there.
+  /// Return F X (X: k x b) and F^T X (X: n x b), on the host, for blocks on the host. Cost: n k b
+  /// multiplications in the memory space, and one transfer of an n x b block.
   Matrix apply(const ConstBlock& X) const;
   Matrix apply_transpose(const ConstBlock& X) const;
-  /// F(:, J), n x |J|, and F(J, :)^T, k x |J|, on the host: what is asked for is read, an index at
-  /// a time. The indices must be in range.
+  /// Return F(:, J), n x |J|, and F(J, :)^T, k x |J|, on the host. Only the requested numbers are
+  /// read, one index at a time. The indices must be in range.
   Matrix columns_at(std::span<const Index> J) const;
   Matrix rows_at(std::span<const Index> J) const;
-  /// Rows first .. first + count - 1, count x k, on the host.
+  /// Returns rows first .. first + count - 1, count x k, on the host.
   Matrix middle_rows(Index first, Index count) const;
 
  private:

@@ -18,7 +18,7 @@ struct EnumNames<ProjectionKind> {
       "gaussian", "rademacher", "sparse", "srht"};
 };
 
-/// A k x n random matrix held as its seed: nothing but these five numbers is stored. The entries
+/// A k x n random matrix represented by its seed: only kind, seed and size are stored. The entries
 /// are a function of (seed, i, j), defined to the bit in docs/random.md:
 ///   gaussian   R(i,j) = z / sqrt(k), z standard normal
 ///   rademacher R(i,j) = +-1 / sqrt(k)

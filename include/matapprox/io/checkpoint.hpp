@@ -7,21 +7,21 @@
 
 namespace matapprox {
 
-/// The unfinished fit saved in `path`, if it is one of the same method, options and precision,
-/// without the factors that it has so far: its record.resume goes into RunControl::resume. Throws
-/// FileError if there is nothing to resume, InvalidArgument naming what differs.
+/// Loads the unfinished fit saved in `path`, without its factors, if it has the same method,
+/// options and precision. Its record.resume is the value for RunControl::resume. Throws FileError
+/// if there is nothing to resume, InvalidArgument naming the difference.
 SavedFit load_checkpoint(const std::string& path,
                          const Method& method,
                          const NamedOptions& options,
                          Precision precision);
 
-/// The same for a fit that may have ended: its record.resume may be empty.
+/// The same for a fit that may be finished; its record.resume may be empty.
 SavedFit load_same_fit(const std::string& path,
                        const Method& method,
                        const NamedOptions& options,
                        Precision precision);
 
-/// Whether a fit has ended by itself, so that there is nothing to resume.
+/// True if a fit has ended by itself, so that there is nothing to resume.
 bool is_finished(const SavedFit& saved);
 
 /// Throws InvalidArgument if the checkpoint was made from another matrix.

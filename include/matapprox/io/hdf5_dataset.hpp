@@ -8,29 +8,29 @@
 namespace matapprox {
 
 /// A two-dimensional dataset of integers or floating-point numbers in an HDF5 file, m x n, which
-/// may be larger than memory: every product, column and row reads what it needs, in panels of whole
-/// chunks (whole rows where the file is contiguous) of about `panel_bytes`, and converts it to
-/// double. Holds no numbers itself (cost() counts the file's). A product reads the dataset once,
-/// whatever the number of columns of the block. Reads from several threads take turns. Every read
-/// throws FileError if the file cannot be read, NumericalError, naming row and column, for NaN or
-/// Inf.
+/// may be larger than memory. Products, columns and rows are computed from panels of about
+/// `panel_bytes`, each of whole chunks (whole rows if the dataset is contiguous), which are read
+/// when needed and converted to double. Holds no numbers itself (cost() counts the file's). A
+/// product reads the dataset once, for any number of columns of the block. Reads from several
+/// threads are serialized. Every read throws FileError if the file cannot be read, NumericalError,
+/// naming row and column, for NaN or Inf.
 class Hdf5Operator final : public LinearOperator {
  public:
   /// Throws FileError if the file or dataset does not exist, cannot be opened, or is not a
-  /// two-dimensional dataset of numbers, if its numbers lie in other files (unless allow_external)
-  /// or were never written; InvalidArgument unless panel_bytes >= 1 (a panel has at
-  /// least one chunk, or one row, whatever its size).
+  /// two-dimensional dataset of numbers, or if its numbers are in other files (unless
+  /// allow_external) or were never written; InvalidArgument unless panel_bytes >= 1 (a panel has at
+  /// least one chunk, or one row, of any size).
   Hdf5Operator(const std::string& path,
                const std::string& dataset,
                Index panel_bytes = Index{256} << 20,
                bool allow_external = false);
 
-  /// The file and the dataset, as they were given.
+  /// The file and the dataset, as given.
   const std::string& path() const;
   const std::string& dataset() const;
-  /// Whether it was made with leave to read other files.
+  /// True if the constructor allowed reading other files.
   bool allows_external() const;
-  /// Rows that the file stores together: those of a chunk, else one.
+  /// Number of rows that the file stores together: those of a chunk, else one.
   Index unit_rows() const;
 
   Index rows() const override;
@@ -47,12 +47,13 @@ class Hdf5Operator final : public LinearOperator {
   void do_rows_at(std::span<const Index> I, Block Y) const override;
 
   std::shared_ptr<const Dataset> dataset_;
-  Index panel_numbers_;  ///< entries of a panel, about
+  Index panel_numbers_;  ///< approximate number of entries of a panel
 };
 
-/// From here on load() leaves a matrix of more than `bytes` as doubles in its HDF5 file, as an
-/// Hdf5Operator, as it does in any case with one of more than half of the free memory. For programs
-/// whose processes read their rows themselves. Not while another thread loads something.
+/// From now on load() leaves a matrix of more than `bytes` bytes (as doubles) in its HDF5 file, as
+/// an Hdf5Operator; it always does so for a matrix of more than half of the free memory. For
+/// programs whose processes read their rows themselves. Must not be called while another thread
+/// loads something.
 void leave_datasets_in_files(Index bytes);
 
 }  // namespace matapprox

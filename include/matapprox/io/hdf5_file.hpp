@@ -19,12 +19,12 @@ struct Hdf5DatasetInfo {
 /// no such dataset or several to choose from (naming them).
 Hdf5DatasetInfo find_hdf5_matrix(const std::string& path, const std::string& dataset = {});
 
-/// Reads that matrix whole, as double. Throws as find_hdf5_matrix, NumericalError for NaN
-/// and Inf, and NotAvailable if it needs more memory than there is.
+/// Reads that matrix as a whole, as doubles. Throws as find_hdf5_matrix does, NumericalError for
+/// NaN and Inf, and NotAvailable if memory does not suffice.
 Matrix read_hdf5_matrix(const std::string& path, const std::string& dataset = {});
 
-/// Writes a file with one dataset of doubles (row-major, rows x cols), by way of a temporary file
-/// that is renamed. Throws FileError.
+/// Writes a file with one dataset of doubles (row-major, rows x cols), as a temporary file that is
+/// then renamed. Throws FileError.
 void write_hdf5_matrix(const std::string& path, const std::string& dataset, const Matrix& values);
 
 }  // namespace matapprox

@@ -9,7 +9,7 @@
 
 namespace matapprox {
 
-/// What the numbers in a file are to be read as.
+/// Interpretation of the numbers in a file.
 enum class InputKind {
   kMatrix,               ///< the matrix itself; images: gray values 0..255
   kGradient,             ///< image: gradient magnitude
@@ -39,49 +39,49 @@ struct EnumNames<InputKind> {
 
 struct LoadOptions {
   InputKind kind = InputKind::kMatrix;
-  std::string variable{};            ///< which array of a .mat, .npz or .h5 file
+  std::string variable{};            ///< name of the array in a .mat, .npz or .h5 file
   std::string kernel = "gaussian";   ///< see operators/kernel.hpp
   double bandwidth = 0;              ///< kernel; 0: the median rule
   Index degree = 3;                  ///< polynomial kernel
   double offset = 1;                 ///< polynomial kernel
   bool directed = false;             ///< graph from an edge list: keep directions
   bool keep_explicit_zeros = false;  ///< sparse files: store entries that are given as 0
-  bool allow_external = false;       ///< HDF5, .mat 7.3: read other files that this one names
+  bool allow_external = false;       ///< HDF5, .mat 7.3: read other files that the file refers to
   std::string skip_columns{};        ///< points and samples: columns to leave out ("0,5", "last")
   void visit(OptionVisitor& v);
 };
 
-/// Where a matrix came from.
+/// Origin of a matrix.
 struct Provenance {
   std::string path;
   std::string kind;  ///< InputKind and its options, as text
   Index rows = 0;
   Index cols = 0;
-  /// y^T A x for fixed random x, y: tells matrices apart whatever the file format.
+  /// y^T A x for fixed random x and y: distinguishes matrices, independent of the file format.
   std::vector<double> fingerprint;
 };
 
 struct LoadedMatrix {
   std::shared_ptr<const LinearOperator> matrix;
-  std::vector<std::string> notes;  ///< what the reader decided: "color turned to luminance", ...
+  std::vector<std::string> notes;  ///< decisions of the reader: "color turned to luminance", ...
   Provenance provenance;
 };
 
 /// Reads a matrix. The format follows from the name: .mtx .mtx.gz .mat .npy .npz .csv .tsv .txt
 /// (.gz) .h5 .hdf5 (file.h5:/dataset) .png .jpg .jpeg .pgm .net .edges, a saved approximation
 /// (.h5), or "-" for standard input (by its first bytes). Throws FileError naming file, line and
-/// value; InvalidArgument for options that do not fit the file; NotAvailable naming the figure if
-/// it would need more memory than the machine has.
+/// value; InvalidArgument for options that do not fit the file; NotAvailable, naming the size, if
+/// the matrix needs more memory than the machine has.
 LoadedMatrix load(const std::string& path, const LoadOptions& options = {});
 
-/// Four numbers y_k^T A x_k for seeded random x_k and y_k: one product with four columns. Where
-/// that would take more than 5e8 multiplications a column (kernel matrices, files larger than
-/// memory), y_k is a random unit vector: four rows of A.
+/// Returns four numbers y_k^T A x_k for seeded random x_k and y_k, from one product with four
+/// columns. If that would take more than 5e8 multiplications per column (kernel matrices, files
+/// larger than memory), y_k is a random unit vector, so that four rows of A suffice.
 std::vector<double> fingerprint(const LinearOperator& A);
-/// True if they agree to 1e-9 relative.
+/// True if the fingerprints agree to 1e-9 relative.
 bool same_fingerprint(const std::vector<double>& a, const std::vector<double>& b);
 
-/// Throws InvalidArgument if the option of that name changes nothing with options.kind and, of
+/// Throws InvalidArgument if the option of that name has no effect with options.kind and, for
 /// kernel matrices, with options.kernel.
 void check_effect(const std::string& path, const LoadOptions& options, std::string_view name);
 

@@ -9,7 +9,7 @@
 
 namespace matapprox {
 
-/// Everything in a saved file besides the factors.
+/// Everything in a saved file except the factors.
 struct SavedRecord {
   Provenance provenance;
   std::optional<double> error_frobenius;
@@ -17,7 +17,8 @@ struct SavedRecord {
   bool error_is_exact = true;
   bool interrupted = false;
   double fit_seconds = 0;
-  ResumeState resume;  ///< not empty in a checkpoint or an interrupted fit; long arrays in the file
+  /// Not empty in a checkpoint or an interrupted fit. Long arrays stay in the file.
+  ResumeState resume;
 };
 
 struct SavedApproximation {
@@ -32,15 +33,17 @@ struct SavedFit {
   SavedRecord record;
 };
 
-/// Writes one HDF5 file (docs/file-format.md): to a temporary beside it, fsync, rename, so that a
-/// crash leaves either the old file or the new one. Throws FileError.
+/// Writes one HDF5 file (docs/file-format.md) as a temporary file that is synced and renamed, so
+/// that a crash leaves either the old file or the new one. Throws FileError.
 void save(const std::string& path, const Approximation& approximation, const SavedRecord& record);
 
-/// Throws FileError if it is not ours, of a newer format version, or damaged.
+/// Throws FileError if the file is not a saved approximation, has a newer format version or is
+/// damaged.
 SavedApproximation load_approximation(const std::string& path);
 
-/// All but the factors. Long arrays of record.resume stay in the file, which is open as long as
-/// they are, whatever becomes of its name. Throws as load_approximation.
+/// Reads everything except the factors. Long arrays of record.resume stay in the file, which is
+/// kept open as long as they exist, even if it is renamed or removed. Throws as load_approximation
+/// does.
 SavedFit read_saved_fit(const std::string& path);
 
 /// True if the file is an HDF5 file whose root says it is a saved approximation.

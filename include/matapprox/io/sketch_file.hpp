@@ -8,29 +8,29 @@
 
 namespace matapprox {
 
-/// How far a sketch is with a stream.
+/// Progress of a sketch in a stream.
 struct StreamPosition {
-  std::string source;             ///< the stream, as the user named it
-  std::vector<StreamPart> parts;  ///< of it, that are in the sketch as a whole, see RowStream
-  double seconds = 0;             ///< that it took so far
+  std::string source;             ///< name of the stream, as given by the user
+  std::vector<StreamPart> parts;  ///< its parts that are completely in the sketch, see RowStream
+  double seconds = 0;             ///< time spent so far
 };
 
-/// What is needed to go on.
+/// State from which a sketch continues.
 struct SavedSketch {
   StreamingSketch sketch;
   StreamPosition position;
 };
 
-/// Writes one HDF5 file (docs/file-format.md): to a temporary beside it, fsync, rename, so that a
-/// crash leaves either the old file or the new one. Memory: none that grows with the sketch. Throws
-/// FileError; NumericalError for a sketch with NaN or Inf; InvalidArgument for a part whose name
-/// has a line end in it.
+/// Writes one HDF5 file (docs/file-format.md) as a temporary file that is synced and renamed, so
+/// that a crash leaves either the old file or the new one. Memory does not grow with the sketch.
+/// Throws FileError; NumericalError for a sketch with NaN or Inf; InvalidArgument for a part whose
+/// name contains a line end.
 void save_sketch(const std::string& path,
                  const StreamingSketch& sketch,
                  const StreamPosition& position);
 
-/// Throws FileError if it is not a sketch, of a newer format version, or damaged; NotAvailable if
-/// memory does not suffice.
+/// Throws FileError if the file is not a sketch, has a newer format version or is damaged;
+/// NotAvailable if memory does not suffice.
 SavedSketch load_sketch(const std::string& path);
 
 }  // namespace matapprox

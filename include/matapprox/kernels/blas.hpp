@@ -4,17 +4,17 @@
 
 namespace matapprox {
 
-/// Makes the BLAS use this CPU's instructions where it took an old core for it (OpenBLAS
-/// 0.3.21 takes recent Xeons for a Prescott, OpenMathLib/OpenBLAS#4267). Call it first in `main`,
-/// before any BLAS call and while only one thread runs: OpenBLAS chooses its kernels again. It does
-/// nothing where the choice was right, on another BLAS, and where OPENBLAS_CORETYPE is set.
+/// Makes the BLAS use this CPU's instructions if it selected kernels for an older core (OpenBLAS
+/// 0.3.21 selects Prescott for recent Xeons, OpenMathLib/OpenBLAS#4267). Call it first in `main`,
+/// before any BLAS call and while only one thread runs: OpenBLAS selects its kernels again. Does
+/// nothing if the selection was right, on another BLAS, and if OPENBLAS_CORETYPE is set.
 void configure_blas();
 
-/// The BLAS of this process.
+/// Description of this process's BLAS.
 struct BlasInfo {
   std::string library;  ///< "OpenBLAS 0.3.21"
-  std::string core;     ///< whose kernels it uses, "Zen" or "Prescott"; empty for another BLAS
-  bool core_was_repaired = false;  ///< configure_blas() took another core
+  std::string core;     ///< core of its kernels, "Zen" or "Prescott"; empty for another BLAS
+  bool core_was_repaired = false;  ///< configure_blas() selected another core
 };
 BlasInfo blas_info();
 
@@ -24,8 +24,8 @@ namespace kernels {
 int blas_threads();
 
 /// Throws NotAvailable if there is no room for another work buffer of OpenBLAS, 128 MiB of address
-/// space for each thread that calls it: it would look for one forever (0.3.21), without a message.
-/// Does nothing for another BLAS.
+/// space for each thread that calls it: OpenBLAS 0.3.21 would search for one forever, without a
+/// message. Does nothing for another BLAS.
 void require_blas_buffer();
 
 }  // namespace kernels

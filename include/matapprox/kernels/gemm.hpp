@@ -8,11 +8,12 @@ namespace matapprox::kernels {
 
 enum class Trans { kNo, kYes };
 
-/// C = alpha op(A) op(B) + beta C, all column-major; beta = 0 never reads C. Our own packed kernel,
-/// chosen at run time for the CPU (Highway), so that speed does not depend on which BLAS is
-/// installed; spread over tiles of C with a fixed order of summation: the result is the same to the
-/// bit for every thread count, and each column of C for every number of columns beside it. Working
-/// memory is kept by the thread: small products, one after the other, allocate nothing.
+/// C = alpha op(A) op(B) + beta C, all column-major; beta = 0 never reads C. Uses the library's own
+/// packed kernel, chosen at run time for the CPU (Highway), so that the speed does not depend on
+/// the installed BLAS. The work is spread over tiles of C with a fixed order of summation: results
+/// are bit-identical for any thread count, and each column of C is bit-identical for any number of
+/// other columns. Each thread keeps its working memory, so that successive small products allocate
+/// nothing.
 void gemm(Trans trans_a,
           const ConstBlock& A,
           Trans trans_b,
@@ -35,11 +36,12 @@ Matrix product(const ConstBlock& A, const ConstBlock& B);
 /// A^T B
 Matrix transpose_product(const ConstBlock& A, const ConstBlock& B);
 
-/// The instruction set that the dispatch took: "AVX2", "AVX3" (AVX-512), "SSE4", ...
+/// The instruction set that the run-time dispatch selected: "AVX2", "AVX3" (AVX-512), "SSE4", ...
 const char* instruction_set();
-/// Has all kernels of the library use this one, by that name, from now on in place of the best that
-/// the CPU has: for measuring, and for the bits of another machine. Throws InvalidArgument for one
-/// that the CPU does not have. Not while kernels run in other threads.
+/// Makes all kernels of the library use the instruction set of that name from now on, instead of
+/// the best one of the CPU: for measurements, and to reproduce the bits of another machine. Throws
+/// InvalidArgument for one that the CPU does not have. Must not be called while kernels run in
+/// other threads.
 void use_instruction_set(const std::string& name);
 
 }  // namespace matapprox::kernels

@@ -3,7 +3,7 @@
 namespace matapprox {
 
 /// The functions of BLAS and LAPACK that the library calls, as SciPy exports them: the arguments of
-/// the Fortran routines in their order, with 32-bit integers, without the lengths of texts.
+/// the Fortran routines in their order, with 32-bit integers and without string lengths.
 struct LapackFunctions {
   void (*dgemm)(char* trans_a,
                 char* trans_b,
@@ -80,11 +80,12 @@ struct LapackFunctions {
   void (*dpotrf)(char* uplo, int* n, double* a, int* lda, int* info);
 };
 
-/// Gives BLAS and LAPACK to a library that was built without (MATAPPROX_LINK_LAPACK=OFF; in any
-/// other this function is not there). `library` is a handle of dlopen: in it and in what it needs,
-/// the functions are looked for by which OpenBLAS is kept at one thread and says what it is. Its
-/// choice of a CPU core is left alone, also by configure_blas(): others use it too. Call it before
-/// anything else, while only one thread runs. Without it, what needs LAPACK throws NotAvailable.
+/// Supplies BLAS and LAPACK to a library that was built without them (MATAPPROX_LINK_LAPACK=OFF;
+/// other builds do not have this function). `library` is a handle from dlopen: the functions that
+/// keep OpenBLAS at one thread and identify it are looked up in that library and its dependencies.
+/// Its choice of a CPU core is never changed, not even by configure_blas(), because other code uses
+/// it too. Call it before anything else, while only one thread runs. Until it is called, functions
+/// that need LAPACK throw NotAvailable.
 void use_lapack(const LapackFunctions& functions, void* library);
 
 }  // namespace matapprox

@@ -11,10 +11,10 @@
 
 namespace matapprox {
 
-/// The norm of the error that a certificate is asked for.
+/// Norm of the error for which a certificate is requested.
 enum class CertifiedNorm {
   kFrobenius,  ///< and, from the same products, the spectral norm
-  kSpectral,   ///< alone: all of delta is spent on it, which makes the bound some 3 % smaller
+  kSpectral,   ///< only this norm: as all of delta is spent on it, the bound is some 3 % smaller
 };
 
 template <>
@@ -30,30 +30,30 @@ struct CertificateOptions {
   void check() const;
 };
 
-/// A number that a norm is at most, and the probability with which that is true.
+/// An upper bound of a norm, and the probability with which it holds.
 struct CertifiedBound {
   double value = 0;
-  double confidence = 1;  ///< 1: no probes were needed, `value` is the norm to rounding
+  double confidence = 1;  ///< 1: no probes were needed, `value` is the norm up to rounding
 };
 
-/// Upper bounds of the error of B that hold with a stated confidence, whatever A and B are.
+/// Upper bounds of the error of B that hold with a stated confidence, for any A and B.
 struct Certificate {
-  CertifiedNorm norm = CertifiedNorm::kFrobenius;  ///< as asked for
+  CertifiedNorm norm = CertifiedNorm::kFrobenius;  ///< the requested norm
   std::optional<CertifiedBound> frobenius;         ///< |A - B|_F <= value
   std::optional<CertifiedBound> spectral;          ///< |A - B|_2 <= value
-  /// frobenius over |A|_F; empty where |A|_F is an estimate itself, or 0.
+  /// frobenius over |A|_F; empty if |A|_F is itself an estimate, or 0.
   std::optional<double> relative;
-  /// What the bounds allow for rounding, as a norm: how far a product of A - B with a unit or a
-  /// standard normal vector may be off. 0 where an error from all columns took its place.
+  /// Allowance of the bounds for rounding, as a norm: the possible error of a product of A - B with
+  /// a unit or a standard normal vector. 0 if an error from all columns was used instead.
   double rounding = 0;
-  Index products = 0;  ///< with A - B or its transpose, one vector each
-  double passes = 0;   ///< over A: a product with a block is one
+  Index products = 0;  ///< number of products with A - B or its transpose, one vector each
+  double passes = 0;   ///< passes over A: a product with a block is one
 };
 
-/// Certifies the error E = A - B (m x n) from products with random vectors alone. The confidence is
-/// over these vectors, drawn from options.seed in a stream that no method reads: A and B are fixed
-/// before. Of several certificates each holds with its own confidence; all k of them at once with
-/// 1 - k delta.
+/// Certifies the error E = A - B (m x n) from products with random vectors only. The confidence
+/// refers to these vectors, drawn from options.seed in a stream that no method uses: A and B are
+/// fixed before. Each of several certificates holds with its own confidence; all k of them hold at
+/// once with confidence 1 - k delta.
 ///
 ///   1. Q = orth(E Omega), 8 columns; the error in its range is known, Q^T E, the rest is
 ///      F = (I - Q Q^T) E.
@@ -65,18 +65,18 @@ struct Certificate {
 ///   5. |E|_F^2 <= |Q^T E|_F^2 + x, |E|_2^2 <= |Q^T E|_2^2 + min(beta^2, x).
 ///
 /// src/measure/certificate.cpp has the proofs. Both bounds hold at once with the stated confidence.
-/// For kSpectral step 4 is left out, and delta is not halved. With min(m, n) <= 40 all columns (or
-/// rows) are multiplied instead, and both norms are known: confidence 1.
+/// For kSpectral, step 4 is omitted and delta is not halved. If min(m, n) <= 40, all columns (or
+/// rows) are multiplied instead and both norms are known: confidence 1.
 ///
-/// The bounds are those of A and B as the operators multiply, rounding included as long as a
-/// product of either with a unit or a standard normal vector is off by at most 4 u max(m, n) |A|_F,
-/// u = 2^-53, or by what products with E and E^T are seen to disagree: sums in any order are, with
-/// room to spare. What underflows is not covered.
+/// The bounds refer to A and B as the operators multiply. They include rounding as long as a
+/// product of either with a unit or a standard normal vector has an error of at most 4 u max(m, n)
+/// |A|_F, u = 2^-53, or of the observed disagreement between products with E and E^T; sums in any
+/// order satisfy this with room to spare. Underflow is not covered.
 ///
 /// Cost: 40 products with A - B, in 5 passes, and about 1000 (m + n) multiplications; fewer for
-/// small matrices. Memory: four blocks of 8 columns. The same bits for any number of threads.
-/// Throws InvalidArgument if shapes differ or the confidence is outside 0..1, NumericalError for
-/// NaN, Inf or an overflow, Interrupted if control stops it.
+/// small matrices. Memory: four blocks of 8 columns. Results are bit-identical for any number of
+/// threads. Throws InvalidArgument if shapes differ or the confidence is outside 0..1,
+/// NumericalError for NaN, Inf or an overflow, Interrupted if control stops it.
 Certificate certify(const LinearOperator& A,
                     const LinearOperator& B,
                     const CertificateOptions& options = {},

@@ -6,8 +6,9 @@
 
 namespace matapprox {
 
-/// The libraries of others that compute in place of our own code, or beside it, in this build, with
-/// their versions: CHOLMOD and UMFPACK (MATAPPROX_WITH_SUITESPARSE), Ceres, Spectra.
+/// Names and versions of the external libraries that compute instead of, or in addition to, the
+/// library's own code in this build: CHOLMOD and UMFPACK (MATAPPROX_WITH_SUITESPARSE), Ceres,
+/// Spectra.
 std::vector<std::pair<std::string, std::string>> linked_engines();
 
 }  // namespace matapprox

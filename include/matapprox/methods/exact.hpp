@@ -12,8 +12,8 @@
 namespace matapprox {
 
 enum class ExactForm {
-  kAuto,   ///< the smallest
-  kDense,  ///< all entries, as floats where that loses nothing; of a symmetric matrix one triangle
+  kAuto,      ///< the smallest form
+  kDense,     ///< all entries, as floats if that loses nothing; one triangle of a symmetric matrix
   kIntegers,  ///< the same in 1 to 16 bits each: images, counts
   kSparse,    ///< PackedSparse: entries that are not 0
 };
@@ -25,30 +25,30 @@ struct EnumNames<ExactForm> {
 
 struct ExactOptions {
   ExactForm form = ExactForm::kAuto;
-  StorageBudget budget = {};  ///< most that it may take; unset: whatever it takes
+  StorageBudget budget = {};  ///< limit of the storage; unset: no limit
   void visit(OptionVisitor& v);
 };
 
-/// What a form of an exact store takes.
+/// Size of one form of an exact store.
 struct ExactSize {
   ExactForm form = ExactForm::kDense;
-  double bytes = 0;         ///< of the arrays
+  double bytes = 0;         ///< bytes of the arrays
   std::string description;  ///< "integers of 8 bits, upper triangle"
 };
 
-/// The forms that A has, smallest first. `dense` is always one of them. Cost: A once, by columns,
-/// or of a SparseOperator its entries; m n or nnz numbers of memory.
+/// Returns the forms that are possible for A, smallest first. `dense` is always one of them. Cost:
+/// A once, by columns, or the entries of a SparseOperator; m n or nnz numbers of memory.
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control = {});
 
-/// A itself, without loss, in the fewest bytes of its exact stores: a matrix of integers in as many
-/// bits as they need, a symmetric one as one triangle, a sparse one with its columns as distances
-/// and its values as indices into a list, floats where all entries are floats. The error is 0 and
-/// products differ from those of A by rounding.
+/// Stores A itself, without loss, in the smallest of its exact forms: integers in as many bits as
+/// they need, a symmetric matrix as one triangle, a sparse one with column indices as distances and
+/// values as indices into a list, floats if all entries are floats. The error is 0; products differ
+/// from those of A by rounding.
 ///
-/// One factor A: a PackedSparse or a BlockMatrix of dense tiles. Cost: that of exact_sizes, and the
-/// entries once more. Throws InvalidArgument (an empty matrix, a form that A does not have),
-/// BudgetTooSmall with the bytes that the smallest form takes, NumericalError for NaN or Inf,
-/// NotAvailable if memory does not suffice, Interrupted.
+/// The result has one factor A: a PackedSparse or a BlockMatrix of dense tiles. Cost: that of
+/// exact_sizes, and the entries once more. Throws InvalidArgument (an empty matrix, a form that A
+/// does not have), BudgetTooSmall with the bytes of the smallest form, NumericalError for NaN or
+/// Inf, NotAvailable if memory does not suffice, Interrupted.
 Approximation exact(const LinearOperator& A,
                     const ExactOptions& options = {},
                     const RunControl& control = {});

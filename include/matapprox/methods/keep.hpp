@@ -9,10 +9,10 @@
 
 namespace matapprox {
 
-/// A property of a matrix that its approximation is to have too.
+/// Property of a matrix that its approximation should have too.
 enum class KeptProperty {
   kNothing,
-  kRowSums,    ///< B 1 = A 1; of a symmetric A the column sums as well
+  kRowSums,    ///< B 1 = A 1; for a symmetric A the column sums as well
   kSymmetric,  ///< B = B^T
   kPsd,        ///< B symmetric positive semidefinite
 };
@@ -23,35 +23,36 @@ struct EnumNames<KeptProperty> {
       "nothing", "row_sums", "symmetric", "psd"};
 };
 
-/// B changed so that it has a property of A. For an A that has it the Frobenius error cannot grow,
-/// but by rounding: each change is the orthogonal projection onto a linear space or a convex cone
-/// that A lies in.
+/// Returns B changed so that it has a property of A. If A has the property, the Frobenius error
+/// cannot grow except by rounding: each change is the orthogonal projection onto a linear space or
+/// a convex cone that contains A.
 ///
-/// row_sums: B + (A1 - B1) 1^T / n. Where A is symmetric, with S = (B + B^T)/2 and d = A1 - S1,
+/// row_sums: B + (A1 - B1) 1^T / n. If A is symmetric, with S = (B + B^T)/2 and d = A1 - S1,
 ///   S + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T / n^2,
-/// the nearest matrix to B that is symmetric too, so that it has the column sums as well. One more
-/// term, or two, has to fit into the product: its first and last factors have to be dense or sparse
-/// and those between dense, sparse or diagonal (truncated_svd, nystrom, cur). Stores m + n + 1
-/// numbers more, 2 (n + 1) where the product is mirrored. Where A is symmetric and B not by its
-/// form, the result is marked symmetrized: a product with it costs twice as much.
+/// the nearest matrix to B that is also symmetric and hence has the column sums as well. The
+/// product must be able to hold one or two more terms: its first and last factors must be dense or
+/// sparse, and those between dense, sparse or diagonal (truncated_svd, nystrom, cur). The term
+/// stores m + n + 1 numbers, or 2 (n + 1) if the last factor is the transpose of the first. If A is
+/// symmetric and the form of B is not, the result is marked symmetrized: a product with it costs
+/// twice as much.
 ///
 /// symmetric: (B + B^T)/2, for any square B; stores nothing more.
 ///
-/// psd: (B + B^T)/2 if Lanczos' method finds no negative eigenvalue of that
-/// (smallest_eigenvalue: a value below -1e-12 of the largest counts); else, for a B of low rank,
-/// without its negative eigenvalues: U diag(l) U^T with l > 0. No product of factors holds a shift
-/// of the diagonal, so other forms are refused.
+/// psd: (B + B^T)/2 if Lanczos' method finds no negative eigenvalue of it (smallest_eigenvalue; an
+/// eigenvalue is negative if it is below -1e-12 times the largest); otherwise, for a low-rank B,
+/// the same without its negative eigenvalues: U diag(l) U^T with l > 0. A product of factors cannot
+/// represent a shift of the diagonal, so other forms are refused.
 ///
-/// Values that were rounded to float are rounded again, which moves row sums by that much. The
-/// summary's message says what was done. Cost: a product each of A and B with one vector; psd: up
-/// to 100 products of B, O(n k^2).
+/// If B is stored in a lower precision, the result is rounded to it again, which changes the row
+/// sums accordingly. The summary's message describes the change. Cost: a product each of A and B
+/// with one vector; psd: up to 100 products of B, O(n k^2).
 ///
-/// Throws InvalidArgument if shapes differ, for a B that cannot hold the change, and, for symmetric
-/// and psd, if A is not symmetric.
+/// Throws InvalidArgument if shapes differ, for a B that cannot represent the change, and, for
+/// symmetric and psd, if A is not symmetric.
 Approximation keep(const LinearOperator& A, const Approximation& B, KeptProperty property);
 
 /// Throws InvalidArgument, naming two entries of a matrix in memory, if the property is that of a
-/// symmetric matrix and A is none. Of psd no more is looked at.
+/// symmetric matrix and A is not symmetric. Nothing else is checked for psd.
 void require_property(const LinearOperator& A, KeptProperty property);
 
 }  // namespace matapprox

@@ -20,17 +20,18 @@ struct Method {
   std::string_view name;                      ///< "truncated_svd"
   std::string_view summary;                   ///< one line for `matapprox methods`
   std::vector<OptionText> (*options)();       ///< all options with their defaults
-  void (*read)(const NamedOptions& options);  ///< throws for a text that does not fit
-  /// The function with its options as text. Call `run`, which checks them first.
+  void (*read)(const NamedOptions& options);  ///< throws for an illegal text
+  /// The method with its options as text. Call `run` instead, which checks the options first.
   Approximation (*function)(const LinearOperator& A,
                             const NamedOptions& options,
                             const RunControl& control);
   bool has_checkpoints = false;  ///< calls RunControl::checkpoint, and can be resumed
 
   /// Throws InvalidArgument for an option that the method does not have (suggesting the nearest) or
-  /// a text that does not fit its option.
+  /// a text that is illegal for its option.
   void check(const NamedOptions& options) const;
-  /// Runs with the defaults changed by `options`. Throws what `check` and the method throw.
+  /// Runs the method with its default options changed by `options`. Throws the exceptions of
+  /// `check` and of the method.
   Approximation run(const LinearOperator& A,
                     const NamedOptions& options,
                     const RunControl& control = {}) const;

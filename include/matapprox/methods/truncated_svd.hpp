@@ -24,8 +24,8 @@ struct TruncatedSvdOptions {
   SvdAlgorithm algorithm = SvdAlgorithm::kAuto;
   bool symmetric_storage = false;  ///< symmetric A: store U and eigenvalues, half the numbers
   Index power_iterations = 5;      ///< q of the randomized algorithm: 2 (q + 1) passes over A
-  /// Columns multiplied at a time by krylov and randomized; 0: 2 for krylov, else so that the space
-  /// has 2 k + 44 dimensions.
+  /// Columns multiplied at a time by krylov and randomized; 0: 2 for krylov, and for randomized as
+  /// many as give the space 2 k + 44 dimensions.
   Index block_size = 0;
   double tolerance = 1e-10;  ///< relative residual of each triplet: krylov and spectra
   std::uint64_t seed = 1;
@@ -36,46 +36,49 @@ struct TruncatedSvdOptions {
 /// both norms [EY36].
 ///
 /// U is m x k, S diagonal, V n x k: stores (m + n) k + k numbers (2Nk + k); a symmetric A with
-/// symmetric_storage U L U^T, N k + k. Rectangular A welcome.
+/// symmetric_storage is stored as U L U^T, N k + k numbers. A may be rectangular.
+///
 /// dense: LAPACK, O(m n min(m,n)) flops, min(m,n) <= 4096; holds A.
 ///
 /// krylov: block Golub-Kahan bidiagonalization (block Lanczos for a symmetric A) with full
 /// orthogonalization and thick restarts [BR05, WS00], until every residual is below `tolerance`
 /// times its singular value or 1e-14 sigma_1. Works on A itself, so that singular values far below
-/// sigma_1 keep the absolute accuracy of rounding that A^T A would lose. Memory about 3 k (m + n).
+/// sigma_1 keep the absolute accuracy of rounding, which A^T A would lose. Memory about 3 k (m +
+/// n).
 ///
-/// A Krylov space of b starting columns holds at most b copies of a repeated value. Where b of the
-/// values found lie together (to 1e-6 or twice `tolerance`), it searches again in A without the
-/// triplets found, from 2, 2, 4, 8, ... fresh random columns, until fewer copies than columns come;
-/// `converged` is said only then, and holds with probability one but for rounding.
+/// A Krylov space of b starting columns contains at most b copies of a repeated value. If b of the
+/// values found agree (to 1e-6 or twice `tolerance`), krylov searches again in A without the
+/// triplets found, from 2, 2, 4, 8, ... fresh random columns, until it finds fewer copies than
+/// columns. Only then is the end `converged`, which is correct with probability one except for
+/// rounding.
 ///
 /// randomized: the same space without restarts: block Krylov with q + 1 blocks [MM15, MMM24],
-/// exactly 2 (q + 1) passes over A; as many again with twice the block, as often as needed, where
-/// the block may have been too narrow for the copies of repeated values (as many values within 1 %
-/// as it has columns). The message says so where more passes would lower the error by more than a
-/// hundredth, as the last steps let expect.
+/// exactly 2 (q + 1) passes over A. If the block may have been too narrow for the copies of
+/// repeated values (as many values within 1 % as it has columns), it is doubled with as many passes
+/// again, as often as needed. The message says so if the last steps suggest that more passes would
+/// lower the error by more than a hundredth.
 ///
-/// spectra: the engine of the Spectra library beside ours, which it checks: implicitly restarted
-/// Lanczos [CRS94] on a symmetric A, else on [0 A; A^T 0] [GK65]. One vector at a time, so slower;
-/// copies of repeated values are looked for without the triplets found, and `converged` is said
-/// only if none can be missing. Ends with fewer triplets where not all converge; Interrupted, with
-/// nothing, if it is stopped. Memory (4 k + 20)(m + n). NotAvailable in a build without
-/// MATAPPROX_WITH_SPECTRA.
+/// spectra: the solver of the Spectra library, as a check of the library's own: implicitly
+/// restarted Lanczos [CRS94] on a symmetric A, else on [0 A; A^T 0] [GK65]. It multiplies one
+/// vector at a time and is therefore slower. Copies of repeated values are searched for in A
+/// without the triplets found, and the end is `converged` only if none can be missing. Returns
+/// fewer triplets if not all converge. If it is stopped, it throws Interrupted and returns nothing.
+/// Memory (4 k + 20)(m + n). NotAvailable in a build without MATAPPROX_WITH_SPECTRA.
 ///
-/// auto: dense up to min(m,n) = 1024, or 4096 where the rank is above a fifth of it; else krylov if
-/// a product with A takes fewer than m n / 10 multiplications, else randomized. With a tolerance
-/// the rank is doubled until it is met (dense: read off the spectrum); a budget that is given with
-/// it limits the rank. frobenius_tolerance below 1e-7 needs dense: without it the tail is |A|_F^2
-/// less the squares found.
+/// auto: dense up to min(m,n) = 1024, or 4096 if the rank is above a fifth of it; else krylov if a
+/// product with A takes fewer than m n / 10 multiplications, else randomized. With a tolerance, the
+/// rank is doubled until the tolerance is met (dense: the rank is read from the spectrum); a budget
+/// that is given in addition limits the rank. A frobenius_tolerance below 1e-7 needs dense, because
+/// the other algorithms compute the tail as |A|_F^2 less the squares found.
 ///
 /// krylov and randomized call control.checkpoint with the triplets so far, perhaps fewer than
 /// `rank`, and with the basis, which takes as much memory once more; also once when they are
-/// stopped. Resumed from there, they end at the same bits.
+/// stopped. A resumed run is bit-identical.
 ///
 /// Throws InvalidArgument (rank, tolerance, symmetric_storage for an A that is not symmetric,
 /// resume state of another search), BudgetTooSmall, NumericalError for NaN or Inf in A,
-/// Interrupted: also where control.max_seconds leaves too few seconds for the dense decomposition
-/// on the way, which cannot be stopped.
+/// Interrupted, also if control.max_seconds leaves too little time for a dense decomposition, which
+/// cannot be stopped.
 Approximation truncated_svd(const LinearOperator& A,
                             const TruncatedSvdOptions& options = {},
                             const RunControl& control = {});

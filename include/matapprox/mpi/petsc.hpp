@@ -9,29 +9,30 @@
 
 namespace matapprox::mpi {
 
-/// Called by all processes of A's communicator together: the first runs `body`, in which A is a
-/// LinearOperator whose blocks stay on the processes that have their rows; the others help until it
-/// ends. An exception of `body` is the first's; an error of PETSc or MPI ends all processes.
+/// Collective over A's communicator. Rank 0 runs `body`, in which A is a LinearOperator whose
+/// blocks stay on the ranks that own their rows; the other ranks serve its requests until it ends.
+/// An exception of `body` is thrown on rank 0 only; an error of PETSc or MPI ends all ranks.
 ///
-/// Rows are dealt as PETSc has dealt them. A in compressed rows (MATAIJ) is copied with its
-/// transpose, unless PETSc knows that it is symmetric; products then have the bits of one process.
-/// Of another type, MatMatMult and MatTransposeMatMult are asked. A must not change meanwhile.
-/// MPI is to be started with MPI_THREAD_SERIALIZED or more. Throws InvalidArgument, on all, for a
-/// square matrix whose rows and columns are dealt differently.
+/// Rows are distributed as in PETSc's layout. A matrix in compressed rows (MATAIJ) is copied
+/// together with its transpose, unless PETSc knows that it is symmetric; products are then
+/// bit-identical to those of one process. For other types, products use MatMatMult and
+/// MatTransposeMatMult. A must not change during the call. MPI must be started with
+/// MPI_THREAD_SERIALIZED or more. Throws InvalidArgument, on all ranks, for a square matrix whose
+/// rows and columns are distributed differently.
 void run(Mat A, const std::function<void(const LinearOperator& A)>& body);
 
-/// An approximation of A for programs that work with PETSc's matrices, as a preconditioner (PCMAT)
-/// for example. All processes of A's communicator call it together; the first runs `fit` as run()
-/// runs its body, and what that returns becomes a matrix of PETSc's (MATSHELL) of A's shape and
-/// layouts, which no longer needs A. All processes together multiply by it: MatMult,
-/// MatMultTranspose, MatMatMult and MatTransposeMatMult with MATDENSE; MatDestroy gives it back.
-/// Factors that methods leave on their processes stay there (truncated_svd, generalized nystrom,
-/// jl_projection): such a product takes messages of the size of the rank. Others are on the first,
-/// which then has the vectors as a whole.
+/// Returns an approximation of A for programs that use PETSc matrices, for example as a
+/// preconditioner (PCMAT). Collective over A's communicator. Rank 0 runs `fit` as run() runs its
+/// body; the result becomes a PETSc matrix (MATSHELL) with A's shape and layouts, which no longer
+/// needs A. Its products are collective: MatMult, MatMultTranspose, MatMatMult and
+/// MatTransposeMatMult with MATDENSE. MatDestroy releases it. Factors that methods leave
+/// distributed stay on their ranks (truncated_svd, generalized nystrom, jl_projection); the size of
+/// a product's messages is then proportional to the approximation's rank. Other factors are on rank
+/// 0, which then holds whole vectors.
 ///
-/// Throws as run() does; what `fit` throws is the first's, NotAvailable the others'.
-/// InvalidArgument for an approximation of another shape. A product that fails is an error of
-/// PETSc's on all.
+/// Throws as run() does. An exception of `fit` is thrown on rank 0, NotAvailable on the other
+/// ranks. Throws InvalidArgument for an approximation of another shape. A failed product is a PETSc
+/// error on all ranks.
 Mat to_petsc(Mat A, const std::function<Approximation(const LinearOperator& A)>& fit);
 
 }  // namespace matapprox::mpi

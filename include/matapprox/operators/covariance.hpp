@@ -18,7 +18,7 @@ class CovarianceOperator final : public LinearOperator {
   /// column, for NaN or Inf. Cost O(n d).
   CovarianceOperator(Matrix samples, bool correlation);
 
-  /// Z / sqrt(n - 1); of the correlation, with columns of length 1.
+  /// Z / sqrt(n - 1); for the correlation, with columns of length 1.
   const Matrix& centered_samples() const { return centered_; }
 
   Index rows() const override { return centered_.cols(); }

@@ -8,11 +8,11 @@
 
 namespace matapprox {
 
-/// A dense matrix, m x n, as it is stored. What it knows of itself is found once, when it is made:
-/// whether it equals its transpose, how many entries are not 0, its Frobenius norm and its largest
-/// entry. It counts as symmetric where no entry differs from its mirror image by more than 32
-/// rounding errors of the larger one (KnownFacts::asymmetry); no entry is changed. Stores m n
-/// numbers; a product with one vector takes m n multiplications.
+/// A dense m x n matrix in memory. Its known facts are computed once, at construction: whether it
+/// equals its transpose, the number of nonzero entries, the Frobenius norm and the largest entry.
+/// It counts as symmetric if no entry differs from its mirror image by more than 32 eps times the
+/// largest of both and sqrt|a_ii a_jj| (KnownFacts::averaged_asymmetry); no entry is changed.
+/// Stores m n numbers; a product with one vector takes m n multiplications.
 class DenseOperator final : public LinearOperator {
  public:
   /// Throws NumericalError, naming row and column (counted from 0), for NaN or Inf. Cost O(m n).
@@ -38,27 +38,27 @@ class DenseOperator final : public LinearOperator {
   KnownFacts facts_;
 };
 
-/// In which direction the entries of a matrix lie one after the other.
+/// Direction in which the entries of a matrix are contiguous in memory.
 enum class MemoryOrder { kColumns, kRows };
 
-/// Somebody else's memory as a dense matrix: no entry is copied. It multiplies, and knows of
-/// itself, what a DenseOperator made from a copy does, to the bit, whatever the order; but what it
-/// knows is found when it is first used, in one pass over the entries. They must not change while
-/// it lives.
+/// A dense matrix in memory that belongs to the caller; no entry is copied. For either order, its
+/// products and known facts are bit-identical to those of a DenseOperator made from a copy; the
+/// facts are computed on first use, in one pass over the entries. The entries must not change while
+/// the view exists.
 class DenseView final : public LinearOperator {
  public:
   struct Entries {
     const double* data = nullptr;
     Index rows = 0;
     Index cols = 0;
-    /// Numbers from one column to the next (kColumns; at least `rows`) or from one row to the next
-    /// (kRows; at least `cols`).
+    /// Distance, in numbers, from one column to the next (kColumns; at least `rows`) or from one
+    /// row to the next (kRows; at least `cols`).
     Index stride = 0;
     MemoryOrder order = MemoryOrder::kColumns;
   };
-  /// `owner` lives as long as the view; it may be null. Throws InvalidArgument for a negative size
-  /// or a stride that is too short. NumericalError, naming row and column (counted from 0), for
-  /// NaN or Inf comes with the first use.
+  /// `owner` is kept alive as long as the view; it may be null. Throws InvalidArgument for a
+  /// negative size or a stride that is too short. The first use throws NumericalError, naming row
+  /// and column (counted from 0), for NaN or Inf.
   explicit DenseView(const Entries& entries,
                      std::shared_ptr<const void> owner = nullptr,
                      std::string description = "dense");
@@ -78,7 +78,7 @@ class DenseView final : public LinearOperator {
   bool by_rows() const { return entries_.order == MemoryOrder::kRows; }
   void find_facts() const;
   ConstBlock stored_as_given() const;
-  /// The matrix, or its transpose where rows lie one after the other, once its facts are found.
+  /// Finds the facts and returns the matrix, or its transpose if it is stored by rows.
   ConstBlock stored() const;
 
   Entries entries_;

@@ -31,25 +31,25 @@ struct EnumNames<KernelFunction> {
 struct KernelOptions {
   KernelFunction function = KernelFunction::kGaussian;
   double bandwidth = 0;  ///< h, 1e-150..1e150; 0: the median rule. Unused by the last three.
-  Index degree = 3;      ///< of the polynomial kernel, 1..64
-  double offset = 1;     ///< of the polynomial kernel, finite
+  Index degree = 3;      ///< degree of the polynomial kernel, 1..64
+  double offset = 1;     ///< offset of the polynomial kernel, finite
 };
 
 /// The median rule: the median of the distances between all pairs of distinct points, by index, of
 /// a seeded sample of at most 1000 points (all points if there are no more). The distance is the
-/// one that `function` uses: |x - y|_1 for the Laplacian kernel, |x - y|_2 for all others. Where
-/// more than half of the distances are 0, the median of the others. Throws InvalidArgument if there
-/// are fewer than two points or all sampled points are equal.
+/// one that `function` uses: |x - y|_1 for the Laplacian kernel, |x - y|_2 for all others. If more
+/// than half of the distances are 0, it is the median of the others. Throws InvalidArgument if
+/// there are fewer than two points or all sampled points are equal.
 double median_bandwidth(const Matrix& points,
                         std::uint64_t seed = 1,
                         KernelFunction function = KernelFunction::kGaussian);
 
 /// The N x N matrix K(i, j) = kernel(point i, point j), never formed: entries are computed in tiles
-/// when a product or a column asks for them. Distances are sums of differences, not differences of
-/// inner products, so that near points lose no digits; K(i, j) and K(j, i) are the same bits, and
-/// the diagonal is exactly 1 where the formula says 1. Stores N d numbers. A product with a block
-/// of b columns takes N^2 (d + b) multiplications and N^2 exponentials, a column N d and N; memory
-/// beside the result is one tile per thread.
+/// when a product or a column requires them. Distances are sums of differences, not differences of
+/// inner products, so that near points lose no digits; K(i, j) and K(j, i) are bit-identical, and
+/// the diagonal is exactly 1 if the formula says 1. Stores N d numbers. A product with a block of b
+/// columns takes N^2 (d + b) multiplications and N^2 exponentials, a column N d and N; additional
+/// memory is one tile per thread.
 class KernelOperator final : public LinearOperator {
  public:
   /// Rows of `points` (N x d) are the points. Throws InvalidArgument for an option outside its
@@ -61,9 +61,9 @@ class KernelOperator final : public LinearOperator {
   const KernelOptions& options() const { return options_; }
   /// h as given or as found by the median rule; 0 for a kernel without one.
   double bandwidth() const { return options_.bandwidth; }
-  /// K(I, J), |I| x |J|, in the order of I and J; repeats allowed. The bits are those of
+  /// Returns K(I, J), |I| x |J|, in the order of I and J; repeats are allowed. Bit-identical to
   /// columns_at. Cost: |I| |J| d multiplications and |I| |J| exponentials, (|I| + |J|) d numbers of
-  /// memory beside the result. Throws InvalidArgument for an index outside 0..N-1.
+  /// additional memory. Throws InvalidArgument for an index outside 0..N-1.
   Matrix block(std::span<const Index> I, std::span<const Index> J) const;
 
   Index rows() const override { return points_.rows(); }

@@ -8,11 +8,11 @@
 
 namespace matapprox {
 
-/// A^T as an operator, without moving a number; the transpose of a transpose is A itself. Throws
-/// InvalidArgument for a null pointer.
+/// Returns A^T as an operator, without copying a number; the transpose of a transpose is A itself.
+/// Throws InvalidArgument for a null pointer.
 std::shared_ptr<const LinearOperator> transpose(std::shared_ptr<const LinearOperator> A);
 
-/// A - B, two products for one. Keeps references: A and B must outlive it.
+/// A - B; each product takes one with A and one with B. Keeps references: A and B must outlive it.
 class Difference final : public LinearOperator {
  public:
   /// Throws InvalidArgument if the shapes differ.
@@ -35,19 +35,19 @@ class Difference final : public LinearOperator {
   const LinearOperator& B_;
 };
 
-/// A, with a count of how often it was used. Keeps a reference: A must outlive it.
+/// A, with counts of its products, columns and rows. Keeps a reference: A must outlive it.
 class CountedOperator final : public LinearOperator {
  public:
   explicit CountedOperator(const LinearOperator& A) : A_(A) {}
 
-  /// Passes over A so far: a product with a block (of at least one column) is one, whatever its
-  /// width; a column 1/n, a row 1/m, the diagonal 1/max(m, n).
+  /// Number of passes over A so far: a product with a block (of at least one column) is one, for
+  /// any width; a column 1/n, a row 1/m, the diagonal 1/max(m, n).
   double passes() const;
-  /// Multiplications that the products, columns, rows and diagonals so far took, by cost().
+  /// Multiplications of all products, columns, rows and diagonals so far, by cost().
   double multiplications() const;
   const LinearOperator& inner() const { return A_; }
   const LinearOperator& underlying() const override { return A_.underlying(); }
-  /// Counts columns that were taken from inner() itself.
+  /// Counts columns that were taken from inner() directly.
   void add_columns(Index count) const { columns_ += count; }
 
   Index rows() const override { return A_.rows(); }

@@ -6,20 +6,20 @@
 
 namespace matapprox {
 
-/// A sparse matrix, m x n, in compressed rows; unless it equals its transpose, the transpose is
-/// held as well, so that both products and both kinds of gathering run along memory. Symmetric to
-/// rounding counts as symmetric, as in DenseOperator. Stores nnz numbers (cost() counts one
-/// orientation: what the matrix is, not how it is held); a product with one vector takes nnz
-/// multiplications. Entries stored as 0 are kept, but not counted as nonzeros.
+/// A sparse matrix, m x n, in compressed rows. Unless it equals its transpose, the transpose is
+/// stored as well, so that both products, and columns_at and rows_at, read contiguous memory. A
+/// matrix that is symmetric up to rounding counts as symmetric, as in DenseOperator. Stores nnz
+/// numbers (cost() counts the matrix once, without the stored transpose); a product with one vector
+/// takes nnz multiplications. Entries stored as 0 are kept, but not counted as nonzeros.
 class SparseOperator final : public LinearOperator {
  public:
   /// Throws NumericalError, naming row and column (counted from 0), for NaN or Inf. Cost O(nnz).
   explicit SparseOperator(const SparseMatrix& values, std::string description = "sparse");
-  /// The same without a copy; `values` is empty afterwards.
+  /// The same without copying; `values` is empty afterwards.
   explicit SparseOperator(SparseMatrix&& values, std::string description = "sparse");
 
   const SparseMatrix& values() const { return values_; }
-  /// True if A equals its transpose to the bit: values() is then both.
+  /// True if A equals its transpose bit for bit: values() then represents both.
   bool equals_transpose() const;
 
   Index rows() const override { return values_.rows(); }

@@ -11,7 +11,7 @@
 namespace matapprox {
 
 enum class LinearSolver {
-  kAuto,    ///< by what A and the preconditioner are, see solve()
+  kAuto,    ///< depends on A and the preconditioner, see solve()
   kCg,      ///< conjugate gradients: A and the preconditioner symmetric positive definite
   kMinres,  ///< minimal residuals: A symmetric, the preconditioner symmetric positive definite
   kGmres,   ///< generalized minimal residuals, restarted: any square A and preconditioner
@@ -24,9 +24,9 @@ struct EnumNames<LinearSolver> {
 
 struct SolveOptions {
   LinearSolver solver = LinearSolver::kAuto;
-  double tolerance = 1e-8;       ///< of the relative residual |b - A x| / |b|, 1e-16 .. 1
-  Index max_iterations = 10000;  ///< products with A that advance x, at least 1
-  Index restart = 30;            ///< dimensions of GMRES's space before it starts again, at least 1
+  double tolerance = 1e-8;       ///< limit of the relative residual |b - A x| / |b|, 1e-16 .. 1
+  Index max_iterations = 10000;  ///< limit of the products with A that advance x, at least 1
+  Index restart = 30;            ///< dimensions of GMRES's space before a restart, at least 1
   double shift = 0;              ///< mu: (A + mu I) x = b is solved
   void visit(OptionVisitor& v);
 };
@@ -37,8 +37,8 @@ enum class SolveEnd {
   kMaxIterations,
   kMaxSeconds,
   kInterrupted,
-  kStagnated,     ///< rounding, a singular matrix or too small a `restart` lets x get no better
-  kInconsistent,  ///< A is singular, to rounding, b outside its range, and |b - A x| the least
+  kStagnated,     ///< rounding, a singular matrix or too small a `restart` prevents progress
+  kInconsistent,  ///< A is singular up to rounding, b is outside its range, |b - A x| is minimal
 };
 
 template <>
@@ -50,54 +50,55 @@ struct EnumNames<SolveEnd> {
 struct ResidualPoint {
   Index iteration = 0;
   double seconds = 0;
-  /// |b - A x| / |b| as the recurrence of the solver has it, not computed from x.
+  /// |b - A x| / |b| from the recurrence of the solver, not computed from x.
   double relative_residual = 1;
 };
 
 struct SolveResult {
   Vector x;
-  LinearSolver solver = LinearSolver::kCg;  ///< that ran last, never kAuto
+  LinearSolver solver = LinearSolver::kCg;  ///< the solver that ran last, never kAuto
   SolveEnd end = SolveEnd::kConverged;
-  std::string message;  ///< one sentence on what was chosen or went short; may be empty
+  std::string message;  ///< one sentence on choices made and limits reached; may be empty
   Index iterations = 0;
   double relative_residual = 0;  ///< |b - A x| / |b|, computed from x at the end
   double seconds = 0;
-  std::vector<ResidualPoint> history;  ///< from the start, x = 0, on; a point for each iteration
+  std::vector<ResidualPoint> history;  ///< one point per iteration, from the start x = 0 on
 };
 
-/// Solves A x = b, A n x n, by products alone: conjugate gradients [HS52], MINRES [PS75] or GMRES
+/// Solves A x = b, A n x n, with products only: conjugate gradients [HS52], MINRES [PS75] or GMRES
 /// [SS86], with M ~ A^-1 as preconditioner: any operator, such as a saved approximation of the
 /// inverse (see solve/preconditioner.hpp). Null: none.
 ///
 /// All three stop by the residual |b - A x| itself, not by its norm under the preconditioner:
-/// MINRES updates the vector along with x, GMRES has the preconditioner on the right. Where the
-/// recurrence is within the tolerance, or rounding may have led it away, the residual is computed
-/// from x; where the two differ, the solver starts again from the best x, until that helps no more.
+/// MINRES updates the residual vector along with x, GMRES has the preconditioner on the right. If
+/// the recurrence is within the tolerance, or may have drifted by rounding, the residual is
+/// computed from x. If the two differ, the solver restarts from the best x, until that no longer
+/// helps.
 ///
-/// kAuto takes conjugate gradients if A and M are symmetric, MINRES from where p^T A p <= 0 shows
-/// that A is not positive definite or conjugate gradients get no further, and GMRES where A is not
-/// symmetric, or M is not symmetric positive definite. Where A is symmetric and GMRES gets no
-/// further with such an M, MINRES begins again without it. The message says so.
+/// kAuto uses conjugate gradients if A and M are symmetric; it changes to MINRES once p^T A p <= 0
+/// shows that A is not positive definite, or if conjugate gradients stagnate. It uses GMRES if A is
+/// not symmetric or M is not symmetric positive definite. If A is symmetric and GMRES stagnates
+/// with such an M, MINRES starts again without M. The message says so.
 ///
-/// Singular systems: where x gets no better and the residual r has |A^T r| <= t |A| |r|, with t the
-/// tolerance, at least 1e-10, or 1e-7 after a breakdown, the end is kInconsistent, the test of
-/// [PS82] and [CPS11]: A is within t |A| of a matrix that x is a least-squares solution for. MINRES
-/// finds it for a symmetric A (without M, which it leaves out where it gets no further with it);
-/// GMRES may stagnate above it.
+/// Singular systems: if x no longer improves and the residual r has |A^T r| <= t |A| |r|, where t
+/// is the tolerance but at least 1e-10, or 1e-7 after a breakdown, the end is kInconsistent. This
+/// is the test of [PS82] and [CPS11]: A is within t |A| of a matrix for which x is a least-squares
+/// solution. MINRES finds such an x for a symmetric A (without M, which it drops if it stagnates
+/// with M); GMRES may stagnate above the minimum.
 ///
-/// The system is solved for A and b times powers of two, so that neither overflows; x is refused
-/// where it is beyond the range of doubles itself.
+/// A and b are scaled by powers of two, so that neither overflows; an x that is itself beyond the
+/// range of doubles is refused.
 ///
-/// Each iteration is a product with A, one with M and O(n) more; GMRES 4 n j multiplications in
-/// its j-th step; a few products more check the residual. Stores about 11 n (cg), 18 n (minres) or
-/// (restart + 10) n (gmres) numbers.
+/// Each iteration takes a product with A, one with M and O(n) more operations; GMRES takes 4 n j
+/// multiplications in its j-th step; a few more products check the residual. Stores about 11 n
+/// (cg), 18 n (minres) or (restart + 10) n (gmres) numbers.
 ///
-/// Stopping early is a result: x is then the best that was seen, by its residual.
+/// Stopping early is a result: x is then the one with the smallest residual so far.
 ///
 /// Throws InvalidArgument if A is not square, b or M is of another size, an option is outside its
 /// range, and, for cg and minres, if A or M is not symmetric; NumericalError for NaN or Inf in b or
 /// a product, for an x beyond the range of doubles (largest entry above 1.8e308 or below 2.2e-308),
-/// and, for cg and minres, where M (for cg also A) proves not to be positive definite.
+/// and, for cg and minres, if M (for cg also A) proves not to be positive definite.
 SolveResult solve(const LinearOperator& A,
                   const Vector& b,
                   const SolveOptions& options = {},

@@ -10,15 +10,15 @@ namespace matapprox::tasks {
 struct CopyOptions {
   Index length = 64;         ///< N, 3..2^24
   Index string_length = 10;  ///< s, 1..(N - 1)/2; 0: (N - 1)/2, rounded down
-  Index symbols = 8;         ///< 2..32768
+  Index symbols = 8;         ///< number of different symbols, 2..32768
   void visit(OptionVisitor& v);
 };
 
-/// Copying from memory: s random symbols, N - 2 s - 1 blanks, a delimiter, s blanks; at the last s
-/// tokens the symbols are asked for in their order. [HS97], [ASB16]
+/// Copying from memory: s random symbols, N - 2 s - 1 blanks, a delimiter, s blanks; the answers at
+/// the last s tokens are the symbols in their order. [HS97], [ASB16]
 ///
-/// Ids: symbols 0 .. symbols - 1, then the blank and the delimiter. Every answer is N - s tokens
-/// away from its question. Throws InvalidArgument for options outside their range.
+/// Ids: symbols 0 .. symbols - 1, then the blank and the delimiter. Every symbol is N - s tokens
+/// away from its answer. Throws InvalidArgument for options outside their range.
 std::unique_ptr<Task> copy_task(const CopyOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks

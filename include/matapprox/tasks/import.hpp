@@ -9,8 +9,8 @@
 
 namespace matapprox::tasks {
 
-/// Data sets that are read as their publishers pack them; docs/data-files.md says which folders and
-/// files that are, and what becomes a token.
+/// Data sets in the form in which their publishers distribute them; docs/data-files.md lists the
+/// folders and files and defines the tokens.
 enum class ImportFormat {
   kListops,
   kImdb,
@@ -26,38 +26,38 @@ enum class ImportFormat {
   kProteins
 };
 
-/// What is kept of a sequence that is longer than allowed.
+/// Part that is kept of a sequence longer than allowed.
 enum class KeptPart { kFirst, kLast };
 
-/// What a token of a text is.
+/// Unit of text that forms a token.
 enum class TextTokens { kBytes, kWords, kSubwords };
 
 struct ImportOptions {
-  Index max_length = 0;  ///< tokens kept of a sequence (of each document for aan); 0: all
+  Index max_length = 0;  ///< maximum tokens kept of a sequence (of each document for aan); 0: all
   KeptPart keep = KeptPart::kFirst;
-  Index min_length = 0;  ///< sequences with fewer tokens, before any cut, are left out
-  TextTokens tokens = TextTokens::kBytes;  ///< of texts
-  Index vocabulary = 0;  ///< words: how many token ids at most, the words most frequent in training
-  std::string vocabulary_file;  ///< subwords, words: take the vocabulary from there
-  bool coarse = false;          ///< cifar100: the 20 groups in the place of the 100 classes
-  Index patch =
-      0;  ///< images: tokens are squares of so many pixels a side; 0: gray levels of pixels
-  bool skip_empty = false;  ///< imdb, newsgroups, pathfinder, images, csv: files or rows without
-                            ///< content are left out
-  std::string text_columns = "text";    ///< csv: names of columns, by commas
-  std::string label_columns = "label";  ///< csv: one with the class, or several with 0 or 1
-  std::string label_separator;          ///< csv: between the labels of a row; empty: a class each
-  Index class_field = 0;  ///< proteins: the field of the header with the class, from 1; 0: the last
-  Index class_levels = 0;  ///< proteins: its parts up to this dot are the class; 0: all
+  Index min_length = 0;  ///< sequences with fewer tokens, before truncation, are omitted
+  TextTokens tokens = TextTokens::kBytes;  ///< tokens of texts
+  Index vocabulary = 0;         ///< words: maximum number of ids, for the most frequent in training
+  std::string vocabulary_file;  ///< subwords, words: file with the vocabulary
+  bool coarse = false;          ///< cifar100: the 20 groups in place of the 100 classes
+  /// Images: tokens are squares with sides of this many pixels; 0: gray levels of pixels.
+  Index patch = 0;
+  /// For imdb, newsgroups, pathfinder, images, csv: files or rows without content are omitted.
+  bool skip_empty = false;
+  std::string text_columns = "text";    ///< csv: names of columns, separated by commas
+  std::string label_columns = "label";  ///< csv: one column with the class, or several with 0 or 1
+  std::string label_separator;  ///< csv: separator of a row's labels; empty: one class per row
+  Index class_field = 0;        ///< proteins: header field with the class, from 1; 0: the last
+  Index class_levels = 0;       ///< proteins: the class is that field up to this dot; 0: all of it
   void visit(OptionVisitor& v);
 };
 
-/// Reads a data set from a folder or file. Cost: one pass; the largest file, 4 bytes a token and,
-/// where words are counted, each different word in memory. The same files give the same set,
+/// Reads a data set from a folder or file. Cost: one pass. Memory: the largest file, 4 bytes per
+/// token and, if words are counted, each different word. The same files give the same set, with
 /// sequences in the order of file names and lines. Throws FileError, with file and line (or
-/// record), for what the format does not allow, a file or folder that is missing, and where nothing
-/// is left; NotAvailable if memory does not suffice; InvalidArgument for options outside their
-/// range.
+/// record), for content that the format does not allow, for a missing file or folder, and if no
+/// sequence remains; NotAvailable if memory does not suffice; InvalidArgument for options outside
+/// their range.
 TokenSet import_tokens(ImportFormat format,
                        const std::string& path,
                        const ImportOptions& options = {});

@@ -25,35 +25,35 @@ namespace matapprox::tasks {
 
 /// Lengths are in pixels.
 struct PathfinderOptions {
-  Index side = 32;              ///< of the square image: N = side^2; 16..1024
+  Index side = 32;              ///< side of the square image: N = side^2; 16..1024
   Index contour = 14;           ///< dashes of each of the two long curves, 2..1024
-  Index distractors = -1;       ///< short curves; -1: 20 / distractor_length
+  Index distractors = -1;       ///< number of short curves; -1: 20 / distractor_length
   Index distractor_length = 0;  ///< dashes of a short curve; 0: contour / 3
   double dash = 2;              ///< length of a dash
   double gap = 1;               ///< between two dashes of a curve
-  double thickness = 0.5;       ///< of a dash
+  double thickness = 0.5;       ///< thickness of a dash
   double marker_radius = 1.5;
   double contrast = 0.75;  ///< brightness of a dash, 0..1; markers have 1
   double max_turn = 40;    ///< degrees from one dash to the next, 0..90
-  double spacing = 2.25;   ///< least distance of two curves, and of a curve from itself
-  double mismatch = 1;     ///< 0.05..2 side, see below
-  Index antialias = 4;     ///< samples each way in a pixel, 1..16
+  double spacing = 2.25;   ///< smallest distance of two curves, and of a curve from itself
+  double mismatch = 1;     ///< 0.05..2 `side`, see below
+  Index antialias = 4;     ///< samples per pixel in each direction, 1..16
   Pixels pixels = Pixels::kIds;
   void visit(OptionVisitor& v);
 };
 
-/// Pathfinder: does a dashed curve join the two markers of an image? [LKV+18] A renderer of our
-/// own with the sizes of the Long Range Arena [TDA+21] (contours of 6, 9 and 14 dashes): like in
-/// kind, so never to be compared with its numbers.
+/// Pathfinder: does a dashed curve join the two markers of an image? [LKV+18] A separate renderer
+/// with the sizes of the Long Range Arena [TDA+21] (contours of 6, 9 and 14 dashes): similar in
+/// kind only, so results must not be compared with the arena's.
 ///
-/// Two long curves, then short ones; no two come nearer to each other than `spacing`, nor does a
-/// curve to itself. The markers are discs, on both ends of a long curve (class 1) or on an end of
-/// each (class 0), as likely. Both places are chosen before the class is, with distances that
-/// differ by `mismatch` at most: else joined markers would be near, and with contours of 6 that
-/// alone would tell 88 % of the images. The sequence is the rows of the image, one below the
-/// other: ids 0..255, or one feature 0..1 with `pixels` = values. About 0.5 ms a sample.
-/// Throws InvalidArgument for options outside their range, and in make if the curves do not fit
-/// into the image.
+/// There are two long curves and then short ones; neither two curves nor two parts of one curve
+/// come closer than `spacing`. The markers are discs, on both ends of a long curve (class 1) or on
+/// one end of each (class 0), with equal probability. Both placements are chosen before the class,
+/// with distances that differ by at most `mismatch`: otherwise joined markers would be close
+/// together, and with contours of 6 this alone would classify 88 % of the images. The sequence
+/// consists of the rows of the image in order: ids 0..255, or one feature 0..1 with `pixels` =
+/// values. About 0.5 ms per sample. Throws InvalidArgument for options outside their range, and in
+/// make if the curves do not fit into the image.
 std::unique_ptr<Task> pathfinder_task(const PathfinderOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks

@@ -12,21 +12,22 @@
 
 namespace matapprox::tasks {
 
-/// Writes one HDF5 file (docs/data-files.md); it appears under its name only when complete. Memory:
-/// the size of the compressed file. Throws InvalidArgument for a set that check_tokens refuses or a
-/// name with a line end; FileError.
+/// Writes one HDF5 file (docs/data-files.md), which appears under its name only when complete.
+/// Memory: the size of the compressed file. Throws InvalidArgument for a set that check_tokens
+/// refuses or a name with a line end; FileError.
 void write_token_file(const std::string& path, const TokenSet& set);
 
-/// Reads it back; every number is checked. Cost: two passes over the file, the first of them in a
-/// trial (set_read_guard). Throws FileError naming the row (from 0), NotAvailable if memory does
-/// not suffice.
+/// Reads a token file; every number is checked. Cost: two passes over the file, the first one as a
+/// trial read (set_read_guard). Throws FileError naming the row (from 0), NotAvailable if memory
+/// does not suffice.
 TokenSet read_token_file(const std::string& path);
 
-/// What one part of a cross-validation is for.
+/// Role of the parts of a cross-validation.
 enum class FoldRole {
-  kTest,       ///< parts of all rows: each row is tested once
-  kValidation  ///< parts of the rows that are not for the test: one says when to stop, one test for
-               ///< all
+  kTest,  ///< parts of all rows: each row is tested once
+  /// Parts of the rows that are not for testing: one part decides when to stop, and all folds have
+  /// the same test rows.
+  kValidation
 };
 
 }  // namespace matapprox::tasks
@@ -40,35 +41,35 @@ namespace matapprox::tasks {
 
 struct TokenFileOptions {
   std::string path;
-  double validation_share = 0.1;  ///< of the training rows, where the file has no validation rows
-  double test_share = 0.1;        ///< of the training rows, where the file has no test rows
-  Index folds = 0;                ///< K of cross-validation, 2..1000, at most the rows; 0: none
-  Index fold = 0;                 ///< which of them is left out, 0..folds-1
+  double validation_share = 0.1;  ///< share of training rows if the file has no validation rows
+  double test_share = 0.1;        ///< share of training rows if the file has no test rows
+  Index folds = 0;  ///< K of cross-validation, 2..1000, at most the number of rows; 0: none
+  Index fold = 0;   ///< the fold that is left out, 0..folds-1
   FoldRole fold_role = FoldRole::kTest;
-  std::uint64_t fold_seed = 1;  ///< of the division into folds
-  Index length = 0;             ///< N that sequences are padded to; 0: the longest of the file
-  bool undivided = false;       ///< every split is the whole file: to evaluate on another file
+  std::uint64_t fold_seed = 1;  ///< seed of the division into folds
+  Index length = 0;             ///< N to which sequences are padded; 0: the longest of the file
+  bool undivided = false;       ///< every split is the whole file, for evaluation on another file
   void visit(OptionVisitor& v);
 };
 
-/// The sequences of a token file, padded with id 0 to the longest of them, as samples with a class
-/// or a set of labels.
+/// Creates a task from the sequences of a token file, padded with id 0 to the longest of them, each
+/// with a class or a set of labels.
 ///
-/// The rows that a share takes are the same for every seed; the order of the samples within a split
-/// depends on the seed, as files are often sorted by class.
+/// The rows selected by a share are the same for every seed; the order of the samples within a
+/// split depends on the seed, because files are often sorted by class.
 ///
-/// With `folds` = K, all rows of the file, whatever their split, are divided into K parts; one is
-/// the test, a share of the others the validation. With the role kValidation those for training and
-/// validation are divided, one part is the validation, and the test is that of a run without folds,
-/// as in [WKZL23, Sec. 4.2]. Parts are stratified: the numbers of rows of a class in two parts
-/// differ by at most 1, and so do the sizes of the parts. They depend on fold_seed only, so that
-/// each row that is divided is left out by one of the K folds, with any seed. Rows with equal sets
-/// of labels count as of one class.
+/// With `folds` = K, all rows of the file, independent of their split, are divided into K parts;
+/// one is the test set, a share of the others the validation set. With the role kValidation, the
+/// rows for training and validation are divided, one part is the validation set, and the test set
+/// is that of a run without folds, as in [WKZL23, Sec. 4.2]. Parts are stratified: the numbers of
+/// rows of a class in two parts differ by at most 1, and so do the sizes of the parts. They depend
+/// only on fold_seed, so that each divided row is left out by exactly one of the K folds, for any
+/// seed. Rows with equal sets of labels count as one class.
 ///
-/// Baselines: the class that is most frequent in training, and that for each first token; of sets,
-/// the labels that most training rows have, and no labels. Throws FileError as
-/// read_token_file, and for a file with too few rows for three splits; InvalidArgument for a path
-/// that is missing and options outside their range.
+/// Baselines: the most frequent class in training, and the most frequent one for each first token;
+/// for sets, the labels that most training rows have, and no labels. Throws FileError as
+/// read_token_file does, and for a file with too few rows for three splits; InvalidArgument for a
+/// missing path and options outside their range.
 std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks

@@ -9,19 +9,20 @@
 
 namespace matapprox::training {
 
-/// How well sets of labels are answered. A label is given to a sample if its score is above 0.
+/// Quality of predicted sets of labels. A label is assigned to a sample if its score is above 0.
 struct LabelScores {
-  double micro_f1 = 0;   ///< of all pairs of sample and label together
+  double micro_f1 = 0;   ///< over all pairs of sample and label together
   double macro_f1 = 0;   ///< mean over the labels
-  double macro_auc = 0;  ///< mean over the labels that have an area; 0 if none has
-  /// One a label; nothing where all samples have it or none has.
+  double macro_auc = 0;  ///< mean over the labels with an area; 0 if there is none
+  /// One per label; empty if all samples have the label or none has.
   std::vector<std::optional<RocArea>> roc;
 };
 
-/// Of n x `labels` scores, row-major, and whether each sample has each label, 0 or 1.
-///   F1 = 2 TP / (2 TP + FP + FN), 0 where no label is there and none is given
-/// Cost: n log n comparisons a label. Throws InvalidArgument unless there are as many scores as
-/// labels, full rows and at least one, and for a score that is not finite.
+/// Computes F1 and areas from n x `labels` scores, row-major, and as many targets: 1 if a sample
+/// has a label, else 0.
+///   F1 = 2 TP / (2 TP + FP + FN), 0 if no sample has the label and none is assigned it
+/// Cost: n log n comparisons per label. Throws InvalidArgument unless there are as many scores as
+/// targets, full rows and at least one, and for a score that is not finite.
 LabelScores label_scores(std::span<const double> scores,
                          std::span<const std::uint8_t> targets,
                          Index labels);

@@ -27,36 +27,36 @@ namespace matapprox::training {
 struct LossOptions {
   LossKind kind = LossKind::kAuto;  ///< squared for numbers, cross entropy for classes, binary
                                     ///< cross entropy for sets of labels
-  double label_smoothing = 0;       ///< share of the answer spread over all classes
+  double label_smoothing = 0;       ///< fraction of the answer spread over all classes
   void visit(OptionVisitor& v);
 };
 
-/// What a sample's outputs are worth.
+/// Loss and errors of a sample's outputs.
 struct LossValue {
-  double loss = 0;    ///< mean over the answers that are asked
+  double loss = 0;    ///< mean over the answers
   Index answers = 0;  ///< 1, the tokens that have a label, or the labels of a set
   Index errors = 0;   ///< wrong ones
 };
 
-/// How much more likely class 1 is than class 0 of two, by the outputs of a sample: o_1 - o_0.
+/// Log-odds of class 1 against class 0, from a sample's outputs for two classes: o_1 - o_0.
 template <class T>
 double class_score(const attention::ConstTokens<T>& out) {
   return static_cast<double>(out(0, 1)) - static_cast<double>(out(0, 0));
 }
 
-/// The loss of one sample and its gradient by the outputs.
+/// The loss of one sample and its gradient with respect to the outputs.
 ///   squared                (o - y)^2
 ///   cross_entropy          -sum_c q_c log softmax(o)_c, q = (1 - s) e_y + s / C
 ///   binary_cross_entropy   -sum_c [q_c log sigma(o_c) + (1 - q_c) log(1 - sigma(o_c))] / C
-/// Of a set of labels, q_c = (1 - s) y_c + s / 2 with y_c = 1 for the labels that the sample has.
-/// An answer is wrong if |o - y| >= tolerance, or if the largest output is not that of the label
-/// (the first of equal ones counts); whether a sample has label c, if o_c > 0 says it wrongly.
+/// For a set of labels, q_c = (1 - s) y_c + s / 2 with y_c = 1 for the labels that the sample has.
+/// An answer is wrong if |o - y| >= tolerance, or if the largest output (the first of equal ones)
+/// is not that of the label. In a set, the answer for label c is wrong if o_c > 0 contradicts y_c.
 class Loss {
  public:
   /// Throws InvalidArgument for a loss that does not fit the task.
   Loss(const LossOptions& options, const tasks::TaskShape& task);
-  /// Of the outputs (rows x C); sets d_out. Sums are in double. Throws InvalidArgument for a label
-  /// outside 0..C-1, or labels of a set that are not C zeros and ones.
+  /// Evaluates the outputs (rows x C) and sets d_out. Sums are in double. Throws InvalidArgument
+  /// for a label outside 0..C-1, or labels of a set that are not C zeros and ones.
   template <class T>
   LossValue evaluate(const tasks::Sample& sample,
                      const attention::ConstTokens<T>& out,

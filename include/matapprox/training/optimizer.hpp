@@ -32,40 +32,40 @@ namespace matapprox::training {
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdam;
-  double learning_rate = 1e-3;  ///< the largest of the schedule
+  double learning_rate = 1e-3;  ///< maximum of the schedule
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double momentum = 0.9;        ///< of sgd
-  double weight_decay = 0;      ///< adam, sgd: added to the gradient; adamw: taken off apart
-  double clip = 0;              ///< largest norm of the whole gradient; 0: any
-  double embedding_factor = 1;  ///< of the learning rate for parameters embedding.*
+  double momentum = 0.9;        ///< momentum for sgd
+  double weight_decay = 0;      ///< adam, sgd: added to the gradient; adamw: applied separately
+  double clip = 0;              ///< largest norm of the whole gradient; 0: no limit
+  double embedding_factor = 1;  ///< factor of the learning rate for parameters embedding.*
   Schedule schedule = Schedule::kConstant;
-  Index warmup = 0;  ///< steps of linear growth from 0
+  Index warmup = 0;  ///< number of steps of linear increase from 0
   void visit(OptionVisitor& v);
 };
 
-/// The learning rate of step t = 1..T, over the largest: t / warmup while t < warmup; from there on
-/// constant, linear from 1 to 0 (which step T + 1 would have), sqrt(max(warmup, 1) / t), or half a
+/// The learning rate of step t = 1..T relative to the maximum: t / warmup while t < warmup; after
+/// that constant, linear from 1 to 0 (reached at step T + 1), sqrt(max(warmup, 1) / t), or half a
 /// cosine from 1 to 0.
 double schedule_factor(Schedule schedule, Index warmup, Index step, Index steps);
 
-/// The numbers that an optimizer keeps from step to step.
+/// The state that an optimizer keeps between steps.
 struct OptimizerState {
-  Index step = 0;             ///< taken
+  Index step = 0;             ///< number of steps taken
   std::vector<float> first;   ///< running mean of the gradient; the velocity of sgd
-  std::vector<float> second;  ///< of its square; empty for sgd
+  std::vector<float> second;  ///< running mean of the squared gradient; empty for sgd
 };
 
 /// Adam [KB15], AdamW [LH19] and stochastic gradient descent with momentum over the block of all
-/// parameters. Frozen parameters stay as they are.
+/// parameters. Frozen parameters are not changed.
 class Optimizer {
  public:
   /// Throws InvalidArgument for options outside their range.
   Optimizer(const OptimizerOptions& options, const attention::ParameterList& list);
   OptimizerState start() const;
-  /// One step, number state.step + 1 of `steps`. Returns the norm of the gradient over trained
-  /// parameters, before clipping; where that is not finite, nothing is changed.
+  /// Takes step number state.step + 1 of `steps`. Returns the norm of the gradient over trained
+  /// parameters, before clipping; if that is not finite, nothing is changed.
   double step(std::span<const float> gradient,
               Index steps,
               OptimizerState& state,
@@ -75,10 +75,10 @@ class Optimizer {
   struct Part {
     Index begin;
     Index end;
-    double factor;  ///< of the learning rate
+    double factor;  ///< factor of the learning rate
   };
   OptimizerOptions options_;
-  std::vector<Part> parts_;  ///< of the trained parameters
+  std::vector<Part> parts_;  ///< ranges of trained parameters
   Index size_;
 };
 

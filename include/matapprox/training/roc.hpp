@@ -17,12 +17,12 @@ struct RocArea {
   Index negatives = 0;
 };
 
-/// Of n scores, the larger the more likely positive, and their labels, 0 or 1. The interval is that
-/// of the normal law for the logit of the area, so that it stays within 0..1, with the variance of
-/// DeLong; where no pair is in the wrong order, or all are, it is the exact interval of a share
-/// with as many trials as there are samples of the rarer class. By midranks [SX14]: n log n
-/// comparisons, 4 n numbers of memory. Throws InvalidArgument unless there is a sample of either
-/// class, and for a score that is not finite.
+/// Computes the area from n scores, where larger means more likely positive, and their 0/1 labels.
+/// The interval assumes a normal distribution of the logit of the area, so that it stays within
+/// 0..1, with the variance of DeLong. If no pair is in the wrong order, or all are, it is the exact
+/// interval of a proportion with as many trials as there are samples of the rarer class. Uses
+/// midranks [SX14]: n log n comparisons, 4 n numbers of memory. Throws InvalidArgument unless there
+/// are samples of both classes, and for a score that is not finite.
 RocArea roc_area(std::span<const double> scores, std::span<const std::uint8_t> positive);
 
 }  // namespace matapprox::training

@@ -9,25 +9,26 @@
 
 namespace matapprox::training {
 
-/// Writes the best parameters of a model as a safetensors file, each as F32 rows x cols under its
-/// name, with task, model, options and seed as metadata: for other programs. Throws FileError.
+/// Writes the best parameters of a model as a safetensors file for other programs, each as F32 rows
+/// x cols under its name, with task, model, options and seed as metadata. Throws FileError.
 void save_weights(const std::string& path, const SavedModel& saved);
 
 /// Copies into `values` (the block of all parameters of `list`) every parameter that the file has
-/// under the same name and size, and returns the names. The file is one of save_model, or any
-/// safetensors: numbers of other types are rounded to float, n numbers of one dimension are 1 x n.
+/// under the same name and size, and returns the names. The file is from save_model or any
+/// safetensors file: numbers of other types are rounded to float, and n numbers of one dimension
+/// count as 1 x n.
 ///
-/// This is how queries, keys and values go from a SimpleTRON model to one with softmax attention
-/// [SimpleTRON, Sec. 4.2]: both name them alike. Throws FileError for a file that cannot be read,
-/// InvalidArgument if nothing in it fits.
+/// This transfers queries, keys and values from a SimpleTRON model to one with softmax attention
+/// [SimpleTRON, Sec. 4.2]: both use the same names. Throws FileError for a file that cannot be
+/// read, InvalidArgument if nothing in it fits.
 std::vector<std::string> transfer_weights(const std::string& path,
                                           const attention::ParameterList& list,
                                           std::span<float> values);
 
-/// The same from a safetensors file of another program, where `map` says: parameters without a
-/// rule, and those of which the file has no tensor, keep their values. Throws InvalidArgument also
-/// for a tensor of another size than its parameter's, unless the rule is optional, and for a file
-/// of another kind.
+/// The same from a safetensors file of another program, by the rules of `map`: parameters without a
+/// rule, and those for which the file has no tensor, keep their values. Also throws InvalidArgument
+/// for a tensor whose size differs from that of its parameter, unless the rule is optional, and for
+/// a file of another kind.
 std::vector<std::string> transfer_weights(const std::string& path,
                                           const NameMap& map,
                                           const attention::ParameterList& list,

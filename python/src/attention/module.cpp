@@ -1,5 +1,5 @@
-// The module `matapprox._attention`: attention layers on arrays, from which matapprox.torch is
-// made. It has a core of its own, whose threads are set apart from those of `_core`.
+// The module `matapprox._attention`: attention layers on arrays, the basis of matapprox.torch. It
+// contains its own copy of the core, with threads set separately from `_core`.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -28,7 +28,7 @@ nb::list mechanism_tuples() {
   return result;
 }
 
-/// A layer for float32 and float64; the numbers of both are given with each call.
+/// A layer for float32 and float64; each call passes the numbers of the parameters.
 struct Layer {
   std::shared_ptr<TypedLayer<float>> single;
   std::shared_ptr<TypedLayer<double>> real;

@@ -18,12 +18,12 @@ using attention::TokenMap;
 using attention::TokenMatrix;
 using attention::Workspace;
 
-/// Groups of samples that have a gradient of their own, as in training: a number that does not
-/// depend on the threads; fewer where the gradients would be more than this many numbers.
+/// Numbers of groups of samples with separate gradients, as in training: independent of the number
+/// of threads, and smaller if the gradients would take more than kGradientNumbers numbers.
 constexpr Index kMaxGroups = 16;
 constexpr Index kMinGroups = 4;
 constexpr Index kGradientNumbers = Index{1} << 26;
-/// Parameters that a thread adds up at a time.
+/// Number of parameters that a thread sums at a time.
 constexpr Index kReduced = Index{1} << 15;
 
 Index groups_of(Index samples, Index parameters) {
@@ -32,10 +32,10 @@ Index groups_of(Index samples, Index parameters) {
   return std::min(samples, most);
 }
 
-/// Threads that `count` pieces of work are for.
+/// Returns the number of threads for `count` pieces of work.
 Index workers_for(Index count) { return std::min<Index>(count, threads()); }
 
-/// Calls work(i, worker) for i < count, no two at a time with the same worker.
+/// Calls work(i, worker) for i < count; a worker makes one call at a time.
 template <class Work>
 void share_out(Index count, Index workers, const Work& work) {
   std::atomic<Index> next{0};
@@ -193,7 +193,7 @@ void Samples<T>::backward(const Numbers<const T>& X,
       layer_->gradients.take(std::max<Index>(groups - 1, 0));
   {
     const Unlocked unlocked;
-    // The first group's gradient is the result, which the others are added to in their order.
+    // The first group's gradient is the result; the others are added to it in order.
     std::fill_n(gradient.data(), size, T(0));
     const double share = count_ == 0 ? 0 : auxiliary_weight / static_cast<double>(count_);
     share_out(groups, workers, [&](Index g, Index worker) {

@@ -16,18 +16,18 @@ namespace matapprox::python {
 
 namespace nb = nanobind;
 
-/// Numbers in one piece, C's order: samples x tokens x width, or rows x columns of a parameter.
+/// Contiguous numbers in C order: samples x tokens x width, or rows x columns of a parameter.
 template <class T>
 using Numbers = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
-/// 1 for a token, 0 for padding: samples x tokens.
+/// Token mask: 1 for a token, 0 for padding; samples x tokens.
 using TokenMask = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// The parameters as one block in the order of the list: the memory that the arrays lie in where
-/// they follow each other there, as they do from the start, else a copy.
+/// The parameters as one block in the order of the list: the memory of the arrays if they are
+/// contiguous there, as they are at the start, else a copy.
 template <class T>
 class ParameterBlock {
  public:
-  /// Throws InvalidArgument unless there is an array of the right size for each.
+  /// Throws InvalidArgument unless there is an array of the right size for each parameter.
   ParameterBlock(const attention::ParameterList& list, const nb::sequence& arrays);
   const T* data() const { return data_; }
 
@@ -36,8 +36,8 @@ class ParameterBlock {
   std::vector<T> copy_;
 };
 
-/// Objects that keep their memory from one use to the next. Guarded by the interpreter's lock, so
-/// that a fork finds no lock of its own taken.
+/// Objects that keep their memory between uses. Guarded by the interpreter's lock, so that a fork
+/// never inherits a separate lock that is held.
 template <class Object>
 class Idle {
  public:
@@ -63,7 +63,7 @@ class Idle {
   std::vector<std::unique_ptr<Object>> objects_;
 };
 
-/// A layer in one of the two types of numbers.
+/// A layer for one of the two number types.
 template <class T>
 struct TypedLayer {
   attention::AttentionShape shape;
@@ -82,22 +82,22 @@ struct TypedLayer {
   static constexpr const char* kPrefix = "attention";
 };
 
-/// How a layer is applied to samples.
+/// Settings of the application of a layer to samples.
 struct Settings {
-  std::vector<std::uint8_t> mask;  ///< of all samples; empty: all are tokens
+  std::vector<std::uint8_t> mask;  ///< mask of all samples; empty if all are tokens
   bool training = false;
-  std::uint64_t seed = 1;  ///< of dropout
-  bool auxiliary = false;  ///< whether the auxiliary loss is wanted
+  std::uint64_t seed = 1;  ///< seed of dropout
+  bool auxiliary = false;  ///< true to compute the auxiliary loss
 };
 
-/// A batch that has gone through a layer: what the forward pass of each sample left for its
-/// backward pass. Arrays have to be the same in both passes.
+/// A batch after the forward pass of a layer, with the data of each sample for the backward pass.
+/// Both passes must be given the same arrays.
 template <class T>
 class Samples {
  public:
-  /// The forward pass. Without `keep` nothing is left, and backward() begins with a forward pass of
-  /// its own. Throws InvalidArgument for arrays that do not fit, and samples that the layer
-  /// refuses.
+  /// Runs the forward pass. Without `keep` no data are kept, and backward() begins with a forward
+  /// pass of its own. Throws InvalidArgument for arrays that do not fit and samples that the layer
+  /// rejects.
   Samples(std::shared_ptr<TypedLayer<T>> layer,
           const Numbers<const T>& X,
           const Numbers<T>& Y,
@@ -108,10 +108,10 @@ class Samples {
   Samples(const Samples&) = delete;
   Samples& operator=(const Samples&) = delete;
 
-  /// The mean of the samples' auxiliary losses; 0 where it was not asked for.
+  /// Returns the mean of the samples' auxiliary losses; 0 if they were not computed.
   double auxiliary() const { return auxiliary_; }
 
-  /// Sets dX, and `gradient`, a block of all parameters. What the forward pass left is used up:
+  /// Sets dX and `gradient`, a block of all parameters. Releases the data of the forward pass:
   /// another call begins with a forward pass.
   void backward(const Numbers<const T>& X,
                 const nb::sequence& parameters,
@@ -130,7 +130,7 @@ class Samples {
   Index count_ = 0;
   Index length_ = 0;
   double auxiliary_ = 0;
-  std::vector<std::unique_ptr<attention::Cache<T>>> caches_;  ///< one a sample, or none
+  std::vector<std::unique_ptr<attention::Cache<T>>> caches_;  ///< one per sample, or empty
 };
 
 }  // namespace matapprox::python

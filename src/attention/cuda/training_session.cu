@@ -8,7 +8,7 @@
 namespace matapprox::cuda {
 namespace {
 
-/// The same for a model whose shape no GPU can take.
+/// Calls function in on_gpu(). Also throws NotAvailable for a model whose shape no GPU supports.
 template <class Function>
 auto in_training(const Function& function) {
   try {
@@ -55,7 +55,7 @@ std::unique_ptr<TrainingSession> make_gpu_session(const ModelShape& model,
   return in_training([&]() -> std::unique_ptr<TrainingSession> {
     if (const std::string why = why_no_room(model, settings, device_memory().free); !why.empty())
       throw NotAvailable(why);
-    cublas_functions();  // that it is missing shows here, not in the first step
+    cublas_functions();  // a missing cuBLAS is reported here, not in the first step
     return std::make_unique<GpuSession>(model, settings);
   });
 }

@@ -6,13 +6,14 @@
 
 namespace matapprox::cuda {
 
-/// A model in training in the memory of a GPU, without what only nvcc reads: ModelTraining behind
-/// virtual functions.
+/// A model in training in the memory of a GPU: ModelTraining behind virtual functions, so that
+/// users need not include what only nvcc compiles.
 class TrainingSession {
  public:
   virtual ~TrainingSession() = default;
   virtual const ModelShape& model() const = 0;
-  /// Parameters and the optimizer's running means after `steps` steps, and the seed of dropout.
+  /// Sets the parameters, the optimizer's running means after `steps` steps, and the seed of
+  /// dropout.
   virtual void set(const float* parameters,
                    const float* first,
                    const float* second,
@@ -21,11 +22,11 @@ class TrainingSession {
   virtual void get(float* parameters, float* first, float* second) = 0;
   virtual void upload(const HostBatch<float>& batch) = 0;
   virtual void take_step(double rate) = 0;
-  /// Waits. The sums begin anew.
+  /// Waits for all steps, returns their status and resets its sums.
   virtual StepStatus take_status() = 0;
 };
 
-/// On a queue, which has to outlive it.
+/// A session on a queue. The queue must outlive it.
 template <class Queue>
 class TrainingSessionOn final : public TrainingSession {
  public:
@@ -60,7 +61,8 @@ class TrainingSessionOn final : public TrainingSession {
   ModelTraining<float, Queue> training_;
 };
 
-/// On the first GPU. Throws NotAvailable where there is none, or this build has no CUDA.
+/// Creates a session on the first GPU. Throws NotAvailable if there is none, if the model does not
+/// fit, or if this build has no CUDA.
 std::unique_ptr<TrainingSession> make_gpu_session(const ModelShape& model,
                                                   const StepSettings& settings);
 

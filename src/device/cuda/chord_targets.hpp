@@ -12,24 +12,23 @@
 #include "device/cuda/kernels/chord_fit.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 
-// Targets of a fit, by where their columns come from.
+// Targets of a fit, by the source of their columns.
 namespace matapprox::cuda {
 
-/// A kernel matrix over a unit.
+/// A kernel matrix divided by `unit`.
 struct ChordKernel {
   HostKernel matrix;
   double unit = 1;
 };
-/// A sparse matrix over a unit, as the compressed rows of its transpose.
+/// A sparse matrix divided by `unit`, as the compressed rows of its transpose.
 struct ChordSparse {
   HostSparse columns;
   double unit = 1;
 };
-/// Where columns of a target come from: from the host, or from what is copied to the GPU when the
-/// fit is made.
+/// The source of a target's columns: the host, or numbers copied to the GPU at the fit's creation.
 using ChordSource = std::variant<TargetColumns, ChordKernel, ChordSparse>;
 
-/// From the host, a panel at a time.
+/// A target whose panels are read from the host one at a time.
 template <class Queue>
 class HostTarget final : public TargetPanels {
  public:
@@ -45,7 +44,8 @@ class HostTarget final : public TargetPanels {
   }
 
  private:
-  /// From rows of `own` numbers to rows of `width`, zeros behind; the last ones first, in place.
+  /// Spreads rows of `own` numbers to rows of `width` numbers, padded with zeros; in place, from
+  /// the last row to the first.
   void widen(Index own, Index width) {
     for (Index i = order_ - 1; i >= 0; --i) {
       double* from = panel_.data() + i * own;
@@ -61,7 +61,7 @@ class HostTarget final : public TargetPanels {
   std::vector<double> panel_;
 };
 
-/// From the host too, but read now: n^2 numbers on the device.
+/// A target that is read from the host as a whole when it is created: n^2 numbers on the device.
 template <class Queue>
 class WholeTarget final : public TargetPanels {
  public:
@@ -91,7 +91,7 @@ class WholeTarget final : public TargetPanels {
   decltype(std::declval<const Queue&>().template array<double>(1)) matrix_;
 };
 
-/// The entries of a sparse matrix lie on the device.
+/// A sparse target whose entries are stored on the device.
 template <class Queue>
 class SparseTarget final : public TargetPanels {
  public:
@@ -129,7 +129,7 @@ class SparseTarget final : public TargetPanels {
   Array<double> values_;
 };
 
-/// The points of a kernel matrix lie on the device; entries are made when they are needed.
+/// A kernel target whose points are stored on the device; entries are computed when needed.
 template <class Queue>
 class KernelTarget final : public TargetPanels {
  public:
@@ -152,7 +152,7 @@ class KernelTarget final : public TargetPanels {
   KernelMatrix<double, Queue> matrix_;
 };
 
-/// `whole`: a target from the host is read now.
+/// `whole`: read a target from the host as a whole now.
 template <class Queue>
 std::unique_ptr<TargetPanels> make_target_panels(const Queue& queue,
                                                  Index order,

@@ -11,12 +11,12 @@
 
 namespace matapprox::cuda {
 
-/// The Gpu of GpuSpace that is one: a queue on the current device.
+/// The Gpu of GpuSpace for a real GPU: a queue on the current device.
 class CudaGpu {
  public:
   using Queue = DeviceQueue;
 
-  /// `who` begins the messages of errors.
+  /// `who` begins the error messages.
   explicit CudaGpu(std::string who) : who_(std::move(who)) {}
 
   const DeviceQueue& queue() const { return queue_; }

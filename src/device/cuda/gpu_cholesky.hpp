@@ -7,11 +7,11 @@
 
 namespace matapprox::cuda {
 
-/// A partial Cholesky factorization of a kernel matrix on a GPU, which must outlive it.
+/// A partial Cholesky factorization of a kernel matrix on a GPU; the GPU must outlive it.
 template <class Gpu>
 class GpuCholesky final : public PartialCholesky {
  public:
-  /// Room for `max_columns` columns. `counter`, unless null, counts the columns that are made.
+  /// Allocates `max_columns` columns. `counter`, unless null, counts the columns computed.
   GpuCholesky(const Gpu& gpu,
               const GpuFactor& kernel,
               Index max_columns,
@@ -45,8 +45,7 @@ class GpuCholesky final : public PartialCholesky {
   }
   Matrix take_columns() override {
     Matrix columns(rows_, tall_.kept());
-    // What a process has not written to yet costs more when a copy meets it than when all threads
-    // do.
+    // Untouched pages cost more when the copy touches them than when all threads do.
     parallel_for(columns.cols(), [&](Index j) { columns.col(j).setZero(); });
     gpu_.alone([&] { tall_.download_columns(columns.data()); });
     return columns;

@@ -9,8 +9,9 @@
 
 namespace matapprox::cuda {
 
-/// The objective of a fit on a GPU. Panels take a quarter of the memory that is free there at most,
-/// a target from the host a half: it is copied if all columns are wanted.
+/// The objective of a fit on a GPU. Panels take at most a quarter of the GPU's free memory. A
+/// target from the host is copied as a whole if all columns are requested and it takes at most half
+/// of it.
 template <class Gpu>
 class GpuChordObjective final : public DeviceChordObjective {
  public:

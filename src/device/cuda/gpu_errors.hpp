@@ -7,8 +7,8 @@
 
 namespace matapprox::cuda {
 
-/// work(); an error of the GPU becomes NotAvailable, in words for who uses the program. `who` is
-/// what wanted the GPU.
+/// Returns work(); an error of the GPU becomes NotAvailable with a message for users. `who` names
+/// the part of the program that uses the GPU.
 template <class Work>
 auto on_gpu(const std::string& who, const Work& work) {
   try {

@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// One factor's numbers in the memory of a queue. Blocks have no gaps.
+/// The numbers of one factor in the memory of a queue. Blocks have no gaps.
 class GpuFactor {
  public:
   virtual ~GpuFactor() = default;
@@ -17,11 +17,11 @@ class GpuFactor {
 
   virtual Index rows() const = 0;
   virtual Index cols() const = 0;
-  /// How the blocks of multiply lie: row-major, or column-major as those of the host do.
+  /// True if the blocks of multiply are row-major; false if column-major as on the host.
   virtual bool row_major() const { return true; }
-  /// F X or F^T X. May overwrite x, which has room for the result as y has; returns where it is.
+  /// Returns the address of F X or F^T X: x or y, which both have room for it. May overwrite x.
   virtual double* multiply(double* x, double* y, Index columns, bool transposed) const = 0;
-  /// out = F(:, J), column-major; J and out belong to the queue. Of a kernel matrix alone.
+  /// Computes out = F(:, J), column-major; J and out are on the device. Only for a kernel matrix.
   virtual void kernel_columns(const Index* /*J*/, Index /*count*/, double* /*out*/) const {
     throw std::logic_error("cuda: columns of a factor that is no kernel matrix");
   }
@@ -30,7 +30,7 @@ class GpuFactor {
   GpuFactor() = default;
 };
 
-/// n numbers of the host in an array of the queue.
+/// Copies `count` numbers of the host into a new array of the queue.
 template <class T, class Queue>
 auto copied(const Queue& queue, const T* host, Index count) {
   auto array = queue.template array<T>(count);

@@ -14,11 +14,12 @@
 namespace matapprox::cuda {
 
 /// F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product, on a GPU. A product may take four fifths of
-/// the memory that is free: wider blocks go in pieces of whole columns, at least one.
+/// the free memory: wider blocks are processed in pieces of whole columns, at least one column
+/// each.
 template <class Gpu>
 class GpuOperator final : public PlacedOperator {
  public:
-  /// Copies the numbers of `factors`, which are those of `source`.
+  /// Copies the numbers of `factors`, which are the factors of `source`.
   GpuOperator(std::shared_ptr<const LinearOperator> source,
               const GpuFactors& factors,
               std::shared_ptr<const GpuSpace<Gpu>> space)
@@ -84,8 +85,8 @@ class GpuOperator final : public PlacedOperator {
     }
   };
 
-  /// A block between two factors, without gaps, and an array of the same size.
-  struct BlockOnTheWay {
+  /// A block between two factors, without gaps, and a spare array of the same size.
+  struct PingPongBuffer {
     double* numbers;
     double* spare;
     bool row_major = false;
@@ -98,7 +99,7 @@ class GpuOperator final : public PlacedOperator {
     for_pieces(X.cols(), numbers_of_a_column(), [&](Index first, Index count) {
       auto a = array(longest_ * count);
       auto b = array(longest_ * count);
-      BlockOnTheWay block{a.data(), b.data()};
+      PingPongBuffer block{a.data(), b.data()};
       for_columns(X.rows(), count, X.outerStride(), [&](Index c, Index size) {
         queue().upload(X.col(first + c).data(), size, block.numbers + c * X.rows());
       });
@@ -114,7 +115,7 @@ class GpuOperator final : public PlacedOperator {
     for_pieces(X.cols, numbers_of_a_column(), [&](Index first, Index count) {
       auto a = array(longest_ * count);
       auto b = array(longest_ * count);
-      BlockOnTheWay block{a.data(), b.data(), first_factor(transposed).row_major()};
+      PingPongBuffer block{a.data(), b.data(), first_factor(transposed).row_major()};
       copy(X.data + first * X.rows, false, block.numbers, block.row_major, X.rows, count);
       multiply(block, count, transposed);
       copy(block.numbers, block.row_major, Y.data + first * Y.rows, false, Y.rows, count);
@@ -131,8 +132,7 @@ class GpuOperator final : public PlacedOperator {
     });
   }
 
-  /// work(first, count), with the GPU to itself, for as many columns at a time as there is room
-  /// for.
+  /// Calls work(first, count), with exclusive use of the GPU, for as many columns as fit at a time.
   template <class Work>
   void for_pieces(Index columns, Index numbers_of_a_column, const Work& work) const {
     gpu_.alone([&] {
@@ -143,7 +143,7 @@ class GpuOperator final : public PlacedOperator {
     });
   }
 
-  /// work(column, numbers) for stretches of a column-major block: all of it if it has no gaps.
+  /// Calls work(column, numbers) for contiguous parts of a column-major block: once without gaps.
   template <class Work>
   static void for_columns(Index rows, Index columns, Index stride, const Work& work) {
     if (stride == rows) return work(0, rows * columns);
@@ -156,20 +156,20 @@ class GpuOperator final : public PlacedOperator {
     });
   }
 
-  /// Two blocks, and two more where the product and its transpose are averaged.
+  /// Two blocks, and two more if the product and its transpose are averaged.
   Index numbers_of_a_column() const { return (symmetrized_ ? 4 : 2) * longest_; }
 
   const GpuFactor& first_factor(bool transposed) const {
     return transposed ? *factors_.front().factor : *factors_.back().factor;
   }
 
-  /// The block times all of the operator.
-  void multiply(BlockOnTheWay& block, Index columns, bool transposed) const {
+  /// Multiplies the block by the whole operator.
+  void multiply(PingPongBuffer& block, Index columns, bool transposed) const {
     if (!symmetrized_) return multiply_by_factors(block, columns, transposed);
     auto a = array(longest_ * columns);
     auto b = array(longest_ * columns);
     lay_out(block, rows(), columns, first_factor(false).row_major());
-    BlockOnTheWay mirrored{a.data(), b.data(), block.row_major};
+    PingPongBuffer mirrored{a.data(), b.data(), block.row_major};
     queue().copy(block.numbers, rows() * columns, mirrored.numbers);
     multiply_by_factors(block, columns, false);
     multiply_by_factors(mirrored, columns, true);
@@ -177,7 +177,7 @@ class GpuOperator final : public PlacedOperator {
     queue().run(Average<double>{mirrored.numbers, block.numbers, rows() * columns});
   }
 
-  void multiply_by_factors(BlockOnTheWay& block, Index columns, bool transposed) const {
+  void multiply_by_factors(PingPongBuffer& block, Index columns, bool transposed) const {
     const std::size_t count = factors_.size();
     for (std::size_t step = 0; step < count; ++step) {
       const PlacedFactor& next = factors_[transposed ? step : count - 1 - step];
@@ -188,14 +188,14 @@ class GpuOperator final : public PlacedOperator {
     }
   }
 
-  void lay_out(BlockOnTheWay& block, Index rows, Index columns, bool row_major) const {
+  void lay_out(PingPongBuffer& block, Index rows, Index columns, bool row_major) const {
     if (block.row_major == row_major) return;
     copy(block.numbers, block.row_major, block.spare, row_major, rows, columns);
     std::swap(block.numbers, block.spare);
     block.row_major = row_major;
   }
 
-  /// From one layout to another.
+  /// Copies a block from one layout to another.
   void copy(const double* from,
             bool from_row_major,
             double* to,
@@ -203,7 +203,7 @@ class GpuOperator final : public PlacedOperator {
             Index rows,
             Index columns) const {
     if (from_row_major == to_row_major) return queue().copy(from, rows * columns, to);
-    // A row-major block is its transpose, column-major.
+    // A row-major block is a column-major block of the transpose.
     if (from_row_major) std::swap(rows, columns);
     queue().run(BlockTranspose<double>{from, to, rows, columns});
   }

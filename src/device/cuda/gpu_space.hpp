@@ -13,13 +13,13 @@
 
 namespace matapprox::cuda {
 
-/// The memory of a GPU, and one queue of it that all of its work goes through. Gpu is CudaGpu or,
-/// in tests, the host in its place:
+/// The memory of a GPU, and one queue that runs all of its work. Gpu is CudaGpu or, in tests, an
+/// emulation on the host:
 ///
 ///   Gpu::Queue                 see kernels/host_queue.hpp
 ///   gpu.queue()
-///   gpu.alone(work)            work() with the queue to itself; errors of the GPU as NotAvailable
-///   gpu.free_bytes()           of its memory
+///   gpu.alone(work)            work() with exclusive use of the queue; GPU errors as NotAvailable
+///   gpu.free_bytes()           free memory
 ///   gpu.sparse_factor(matrix)  the GpuFactor of a HostSparsePair
 template <class Gpu>
 class GpuSpace final : public MemorySpace {
@@ -72,7 +72,7 @@ class GpuSpace final : public MemorySpace {
     });
   }
 
-  /// Row-major, B^T and A^T are what is stored, and (A^T B)^T = B^T A.
+  /// Read as row-major, the stored blocks are B^T and A^T, and (A^T B)^T = B^T A.
   Matrix transpose_product(
       Index n, const double* A, Index a, const double* B, Index b) const override {
     Matrix result(a, b);
@@ -85,7 +85,7 @@ class GpuSpace final : public MemorySpace {
     return result;
   }
 
-  /// Row-major: Y^T = alpha S^T A^T + beta Y^T.
+  /// Read as row-major: Y^T = alpha S^T A^T + beta Y^T.
   void add_product(Index n,
                    double alpha,
                    const double* A,

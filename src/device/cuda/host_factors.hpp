@@ -6,8 +6,7 @@
 #include "device/cuda/kernels/grid.hpp"
 #include "device/cuda/kernels/kernel_formula.hpp"
 
-// Factors as numbers of the host, which are copied to the GPU; matrices are column-major without
-// gaps.
+// Factors as numbers on the host, to be copied to the GPU; matrices are column-major without gaps.
 namespace matapprox::cuda {
 
 struct HostDense {
@@ -15,8 +14,7 @@ struct HostDense {
   Index cols = 0;
   const double* values = nullptr;
 };
-/// Compressed rows. Products with the transpose take a second set of compressed rows, unless it is
-/// the same.
+/// Compressed rows. Transposed products use a second set, unless the matrix is symmetric.
 struct HostSparse {
   Index rows = 0;
   Index cols = 0;
@@ -41,9 +39,9 @@ struct HostPermutation {
 struct HostChord {
   Index order = 0;
   std::vector<std::vector<Index>> offsets;
-  const double* values = nullptr;  ///< factor after factor, each row after row
-  /// 0: the values are copied to the GPU. Else they stay where they are, and products send them
-  /// through the GPU in pieces of at most so many numbers.
+  const double* values = nullptr;  ///< factor by factor, each row by row
+  /// If 0, the values are copied to the GPU. Else they stay on the host, and each product streams
+  /// them through the GPU in pieces of at most this many numbers.
   Index piece_numbers = 0;
 };
 struct HostKernel {
@@ -59,7 +57,7 @@ using HostFactor =
 struct DeviceFactor {
   HostFactor factor;
   bool transposed = false;
-  Index same_as = -1;  ///< the earlier factor that has the same numbers, which are held once
+  Index same_as = -1;  ///< earlier factor with the same numbers, which are stored once
 };
 
 }  // namespace matapprox::cuda

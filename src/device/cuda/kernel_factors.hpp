@@ -11,7 +11,7 @@
 #include "device/cuda/kernels/gemm.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 
-// Factors whose products are those of a queue: on a GPU and on the host.
+// Factors whose products use only a queue, on a GPU or on the host.
 namespace matapprox::cuda {
 
 template <class Queue>
@@ -26,7 +26,7 @@ class DenseFactor final : public GpuFactor {
   Index rows() const override { return rows_; }
   Index cols() const override { return cols_; }
   bool row_major() const override { return false; }
-  /// Row-major, all three are their transposes: Y^T = X^T F^T, and F^T is what is stored.
+  /// Read as row-major, all three are transposed: Y^T = X^T F^T, and the stored matrix is F^T.
   double* multiply(double* x, double* y, Index columns, bool transposed) const override {
     const Index in = transposed ? rows_ : cols_;
     const Index out = transposed ? cols_ : rows_;
@@ -105,7 +105,7 @@ class ChainFactor final : public GpuFactor {
   decltype(std::declval<const Queue&>().template array<double>(0)) values_;
 };
 
-/// The same with its numbers left where they are: they have to outlive it.
+/// The same with the values left on the host; they must outlive the factor.
 template <class Queue>
 class StreamedFactor final : public GpuFactor {
  public:

@@ -11,8 +11,8 @@
 namespace matapprox::cuda {
 namespace {
 
-/// A shared library, from where the loader looks or from the CUDA toolkit of this build. It stays
-/// loaded: its threads and its memory on the GPU may outlive us.
+/// A shared library, found by the loader or in the CUDA toolkit of this build. It stays loaded: its
+/// threads and its memory on the GPU may outlive this object.
 class LoadedLibrary {
  public:
   LoadedLibrary(const std::string& name, int version)

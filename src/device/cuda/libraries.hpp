@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// The functions of cuSPARSE that are used, by their address in the loaded library.
+/// The cuSPARSE functions in use, by their address in the loaded library.
 struct CusparseLibrary {
   decltype(&cusparseCreate) create = nullptr;
   decltype(&cusparseDestroy) destroy = nullptr;
@@ -20,9 +20,9 @@ struct CusparseLibrary {
   decltype(&cusparseSpMM) multiply = nullptr;
 };
 
-/// cuSPARSE, as cublas_functions() is cuBLAS: each is loaded when it is first asked for, because
-/// that takes a tenth of a second and hundreds of megabytes of address space, and a program that
-/// never uses a GPU shall run where it is missing. Throws NotAvailable, naming the file, if it
+/// Returns the functions of cuSPARSE, as cublas_functions() does for cuBLAS. Each library is loaded
+/// on first use: loading takes a tenth of a second and hundreds of megabytes of address space, and
+/// a program that never uses a GPU must run without it. Throws NotAvailable, naming the file, if it
 /// cannot be loaded.
 const CusparseLibrary& cusparse_library();
 

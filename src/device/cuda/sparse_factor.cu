@@ -33,7 +33,7 @@ class Cusparse {
   cusparseHandle_t handle_ = nullptr;
 };
 
-/// A row-major block as cuSPARSE describes it.
+/// The cuSPARSE descriptor of a row-major block.
 class DenseDescription {
  public:
   DenseDescription(double* values, Index rows, Index columns) {
@@ -51,7 +51,7 @@ class DenseDescription {
   cusparseDnMatDescr_t description_ = nullptr;
 };
 
-/// Compressed rows on the GPU, with indices of 32 bits where they fit.
+/// Compressed rows on the GPU, with 32-bit indices if they fit.
 class SparseRows {
  public:
   SparseRows(const DeviceQueue& queue, const HostSparse& matrix)
@@ -71,7 +71,7 @@ class SparseRows {
   SparseRows(const SparseRows&) = delete;
   SparseRows& operator=(const SparseRows&) = delete;
 
-  /// Y = A X by the algorithm that adds in the same order each time.
+  /// Computes Y = A X with the algorithm that adds in the same order each time.
   void multiply(const Cusparse& handle, double* x, double* y, Index columns) const {
     const DenseDescription X(x, cols_, columns);
     const DenseDescription Y(y, rows_, columns);

@@ -8,7 +8,7 @@
 
 namespace matapprox::cuda {
 
-/// A factor whose products are those of cuSPARSE. Copies the numbers to the GPU; the queue must
+/// Creates a factor whose products use cuSPARSE. Copies the numbers to the GPU; the queue must
 /// outlive it. Throws DeviceError, and NotAvailable if the library is missing.
 std::unique_ptr<GpuFactor> make_sparse_factor(const DeviceQueue& queue,
                                               const HostSparsePair& factor);

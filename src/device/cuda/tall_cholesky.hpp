@@ -12,12 +12,12 @@
 namespace matapprox::cuda {
 
 /// The tall matrices of a partial Cholesky factorization of a kernel matrix, in the memory of a
-/// queue: only what is small, and at the end the columns, goes to the host. Everything is
+/// queue. Only small matrices and, at the end, the columns are copied to the host. All matrices are
 /// column-major without gaps.
 template <class Queue>
 class TallCholesky {
  public:
-  /// Room for `max_columns` columns.
+  /// Allocates memory for `max_columns` columns.
   TallCholesky(const Queue& queue, const GpuFactor& kernel, Index max_columns)
       : queue_(queue),
         kernel_(kernel),
@@ -28,7 +28,7 @@ class TallCholesky {
 
   Index kept() const { return kept_; }
 
-  /// Makes K(:, S); own = K(S, S), |S| x |S|.
+  /// Computes K(:, S) and own = K(S, S), |S| x |S|.
   void propose(std::span<const Index> S, double* own) {
     const auto count = static_cast<Index>(S.size());
     const auto chosen = copied(queue_, S.data(), count);
@@ -36,15 +36,15 @@ class TallCholesky {
     kernel_.kernel_columns(chosen.data(), count, proposed_.data());
     gather(proposed_.data(), chosen.data(), count, count, own);
   }
-  /// out = F(S, :), |S| x kept().
+  /// Computes out = F(S, :), |S| x kept().
   void factor_rows(std::span<const Index> S, double* out) const {
     if (kept_ == 0) return;
     const auto count = static_cast<Index>(S.size());
     const auto chosen = copied(queue_, S.data(), count);
     gather(factor_.data(), chosen.data(), count, kept_, out);
   }
-  /// Keeps the proposed columns at `positions`: F grows by G = (K(:, T) - F F_T^T) M, and
-  /// squares(i) is |G(i, :)|^2. F_T is fresh x kept(), M fresh x fresh.
+  /// Keeps the proposed columns at `positions`: appends G = (K(:, T) - F F_T^T) M to F, and sets
+  /// squares(i) to |G(i, :)|^2. F_T is fresh x kept(), M fresh x fresh.
   void accept(std::span<const Index> positions,
               const double* F_T,
               const double* M,
@@ -62,7 +62,7 @@ class TallCholesky {
     }
     if (kept_ > 0) {
       const auto rows_at = copied(queue_, F_T, fresh * kept_);
-      // Row-major: the transpose of the residual, less F_T F^T.
+      // Read as row-major: the transposed residual minus F_T F^T.
       Gemm<double> less = product_tn(fresh,
                                      rows_,
                                      kept_,

@@ -13,7 +13,7 @@ constexpr double kMeanDecay = 0.95;
 constexpr double kSquareDecay = 0.95;
 constexpr double kEpsilon = 1e-12;
 
-/// Relative error below which floats would blur f.
+/// Relative error below which the rounding of floats would affect f.
 constexpr double kFineError = 1e-3;
 
 double step_size(Index t, Index T, double largest, Annealing annealing) {
@@ -23,7 +23,8 @@ double step_size(Index t, Index T, double largest, Annealing annealing) {
   return largest * std::min(1.0, 20 * share) * fall;
 }
 
-/// f at the state's point, offered to the monitor if it and the gradient (unless null) are finite.
+/// Evaluates f at the state's point and offers it to the monitor if it and the gradient (unless
+/// null) are finite. Returns whether they are.
 bool evaluate(const FitState& state,
               const Objective& objective,
               MultiVector* gradient,
@@ -37,10 +38,10 @@ bool evaluate(const FitState& state,
   return true;
 }
 
-/// From here on in doubles, f of the best point included.
+/// Switches to doubles and re-evaluates f of the best point.
 void turn_fine(FitState& state, const Objectives& objectives, FitMonitor& monitor) {
   monitor.restate_best_of_descent(objectives.in_doubles(monitor.best_of_descent().data(), nullptr));
-  state.coarse = false;  // not before, in case of a stop
+  state.coarse = false;  // only now, in case the evaluation is stopped
 }
 
 bool needs_doubles(const FitState& state, const FitMonitor& monitor) {
@@ -108,7 +109,7 @@ std::optional<Termination> run_adam(FitState& state,
       const bool finite = evaluate(state, objective, &gradient, monitor);
       if (needs_doubles(state, monitor)) {
         turn_fine(state, objectives, monitor);
-        continue;  // this step from the gradient in doubles, as a resumed fit would
+        continue;  // takes this step from the gradient in doubles, as a resumed fit would
       }
       if (const auto reason = monitor.verdict()) return reason;
       if (finite) {

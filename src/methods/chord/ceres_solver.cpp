@@ -28,8 +28,8 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// Ceres logs some failures to the error stream whatever its options say; there is none that the
-/// caller could not see from its summary.
+/// Silences the log of Ceres, which writes some failures to the error stream whatever its options
+/// are. The caller can see all of them in its summary.
 class QuietLog {
  public:
   QuietLog() {
@@ -58,11 +58,11 @@ class QuietLog {
   }
 };
 
-/// Keeps the first exception of what Ceres calls until Ceres has returned, because its code is not
-/// written for them.
+/// Holds the first exception of a callback until Ceres has returned, because the code of Ceres is
+/// not written for exceptions.
 class Exceptions {
  public:
-  /// False if `work` or earlier work threw.
+  /// Runs `work` unless earlier work threw. Returns false if either threw.
   template <class Work>
   bool hold(const Work& work) {
     if (first_) return false;
@@ -81,7 +81,8 @@ class Exceptions {
   std::exception_ptr first_;
 };
 
-/// What both engines tell the monitor after each iteration. Ceres writes the point there first.
+/// Callback of both engines that informs the monitor after each iteration. Ceres updates the point
+/// first.
 class Watch : public ceres::IterationCallback {
  public:
   Watch(const FitState& state, const Vector& point, FitMonitor& monitor, Exceptions& exceptions)
@@ -108,15 +109,15 @@ class Watch : public ceres::IterationCallback {
   }
 
   Index taken() const { return taken_; }
-  /// The point after these, if there were any.
+  /// The point after the taken steps, if there were any.
   ConstMultiVectorView last() const { return placed_.columns(); }
-  /// Why the fit ends, if it does.
+  /// Reason why the fit ends, if it does.
   const std::optional<Termination>& reason() const { return reason_; }
 
  protected:
   virtual void note(double /*cost*/) {}
   virtual std::optional<Termination> own_verdict() const { return std::nullopt; }
-  /// Whether this many steps are all that was wanted.
+  /// True if enough steps were taken.
   virtual bool is_over() const { return false; }
 
  private:
@@ -135,7 +136,7 @@ class Watch : public ceres::IterationCallback {
   std::optional<Termination> reason_;
 };
 
-/// The objective in the form that Ceres asks for.
+/// The objective in the interface that Ceres requires.
 class SmoothFunction final : public ceres::FirstOrderFunction {
  public:
   SmoothFunction(const Objective& objective, Index size, Exceptions& exceptions)
@@ -179,7 +180,7 @@ class LbfgsWatch final : public Watch {
   Vector costs_;
 };
 
-/// A chain at the point that Ceres evaluates next, and the derivatives of its product.
+/// The chain at the point that Ceres evaluates next, and the derivatives of its product.
 class ChainPoint final : public ceres::EvaluationCallback {
  public:
   ChainPoint(const Form& form, const Target& target, const Vector& values, Exceptions& exceptions)
@@ -204,14 +205,15 @@ class ChainPoint final : public ceres::EvaluationCallback {
     is_good_ = is_good_ && Z_.allFinite();
   }
 
-  /// Row i of Z - A.
+  /// Computes row i of Z - A.
   void residuals(Index i, double* out) const {
     const double* a = rows_of_target_.data() + i * order_;
     for (Index c = 0; c < order_; ++c)
       out[c] = (is_symmetrized() ? (Z_(i, c) + Z_(c, i)) / 2 : Z_(i, c)) - a[c];
   }
 
-  /// Derivatives of row i of Z along the numbers of row r of factor m, row-major.
+  /// Computes the derivatives of row i of Z with respect to the numbers of row r of factor m,
+  /// row-major.
   void derivatives(Index i, Index m, Index r, double* out) const {
     const FactorPlace& place = places_[static_cast<std::size_t>(m)];
     const Index links = form_.pattern.links(m);
@@ -237,7 +239,7 @@ class ChainPoint final : public ceres::EvaluationCallback {
   bool is_good_ = false;
 };
 
-/// A row of a factor, whose numbers are one block of parameters.
+/// A row of a factor; its numbers are one parameter block.
 struct FactorRow {
   Index factor;
   Index row;
@@ -273,8 +275,8 @@ class RowOfResiduals final : public ceres::CostFunction {
   std::vector<FactorRow> rows_;
 };
 
-/// The rows of the factors that row i of the product depends on: those that paths from i come to;
-/// all where it is symmetrized.
+/// Returns the rows of the factors on which row i of the product depends: those reached by paths
+/// from i, or all if it is symmetrized.
 std::vector<FactorRow> rows_behind(const ChordPattern& pattern, bool symmetrized, Index i) {
   const auto n = static_cast<std::size_t>(pattern.order);
   std::vector<bool> reached(n, symmetrized);
@@ -293,9 +295,9 @@ std::vector<FactorRow> rows_behind(const ChordPattern& pattern, bool symmetrized
   return rows;
 }
 
-/// Largest share of the Jacobian's numbers that are not always zero at which CHOLMOD is used. With
-/// two thirds of them (alternating links, order 36) it takes half of the time of the dense solver,
-/// with all of them (the same, symmetrized) one and a half times as long.
+/// Largest density of the Jacobian, counting numbers that are not always zero, at which CHOLMOD is
+/// used. At a density of two thirds (alternating links, order 36) it takes half of the time of the
+/// dense solver, at 1 (the same, symmetrized) one and a half times as long.
 constexpr double kSparseShare = 0.8;
 
 /// The least-squares problem of one fit.
@@ -343,7 +345,7 @@ class RowProblem {
   bool is_sparse_ = false;
 };
 
-/// Accepted steps between two points from which a fit can go on.
+/// Number of accepted steps between two points from which a fit can resume.
 constexpr Index kNewtonSegment = 10;
 
 class NewtonWatch final : public Watch {
@@ -369,8 +371,8 @@ ceres::Solver::Options newton_options(ceres::LinearSolverType linear_solver, dou
   options.num_threads = 1;
   options.initial_trust_region_radius = 1 / damping;
   options.min_trust_region_radius = 1 / kLargestDamping;
-  // The watch counts accepted steps; of others there are few, because each divides the radius by
-  // twice as much as the one before. Those whose Cholesky factorization fails count as invalid.
+  // The watch limits the accepted steps. Rejected ones are few, because each divides the radius by
+  // twice as much as the one before. Steps whose Cholesky factorization fails count as invalid.
   options.max_num_iterations = 100000;
   options.max_num_consecutive_invalid_steps = 20;
   options.function_tolerance = kMinFall;
@@ -404,7 +406,7 @@ std::optional<Termination> run_ceres_lbfgs_segment(FitState& state,
   options.line_search_type = ceres::WOLFE;
   options.max_lbfgs_rank = static_cast<int>(std::min(settings.memory, length));
   options.max_num_iterations = static_cast<int>(length);
-  // Only our own rule and what rounding leaves end it.
+  // Only our own stopping rule and rounding end the iteration.
   options.min_line_search_step_size = 1e-30;
   options.function_tolerance = 0;
   options.gradient_tolerance = 0;
@@ -418,8 +420,8 @@ std::optional<Termination> run_ceres_lbfgs_segment(FitState& state,
 
   exceptions.rethrow();
   if (watch.reason()) return watch.reason();
-  // Its line search finds no step from a fresh start that goes down: a stationary point, or as near
-  // to one as it comes, which on chains of a few numbers is far above rounding.
+  // The line search finds no descent step from a fresh start: the point is stationary, or as near
+  // to it as Ceres gets, which on chains of a few numbers is far above rounding.
   if (watch.taken() == 0) return Termination::kConverged;
   copy(watch.last(), state.point.columns());
   state.iteration += watch.taken();
@@ -451,10 +453,10 @@ Termination run_ceres_levenberg_marquardt(
     if (watch.reason()) return *watch.reason();
     if (watch.taken() > 0) copy(watch.last(), state.point.columns());
     state.newton_step += watch.taken();
-    // The radius cannot fall any further, or f cannot: whichever name Ceres has for it.
+    // The radius or f cannot decrease any further, whatever reason Ceres reports.
     if (watch.taken() < most) return Termination::kConverged;
     state.damping = 1 / summary.iterations.back().trust_region_radius;
-    // In place: the blocks of the problem are parts of this vector.
+    // Written in place, because the blocks of the problem are parts of this vector.
     state.point.space()->read(state.point.data(), point.size(), point.data());
     monitor.checkpoint(state);
   }

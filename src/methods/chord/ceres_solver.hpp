@@ -7,28 +7,28 @@
 
 namespace matapprox::chord_fit {
 
-// Ceres [AMC22] in place of our L-BFGS and Levenberg-Marquardt: another engine for the same
-// functions, between the same points. In a build without MATAPPROX_WITH_CERES both throw
+// Ceres [AMC22] as an alternative to our L-BFGS and Levenberg-Marquardt, for the same functions and
+// with the same points to resume from. In a build without MATAPPROX_WITH_CERES both throw
 // NotAvailable.
 
 bool ceres_is_available();
-/// "2.1.0"; empty if it has not.
+/// Version of Ceres, such as "2.1.0"; empty in a build without it.
 std::string ceres_version();
 
-/// run_lbfgs_segment by ceres::GradientProblemSolver: L-BFGS with its Wolfe line search. Ceres
-/// keeps its memory to itself, so a fit goes on from the start of a segment as ours does, to the
-/// same bits.
+/// Implements run_lbfgs_segment by ceres::GradientProblemSolver: L-BFGS with its Wolfe line search.
+/// The curvature pairs of Ceres cannot be saved, so a fit resumes from the start of a segment, as
+/// with ours, to the same bits.
 std::optional<Termination> run_ceres_lbfgs_segment(FitState& state,
                                                    const Objective& objective,
                                                    const LbfgsSettings& settings,
                                                    FitMonitor& monitor);
 
-/// run_levenberg_marquardt by ceres::Solver: residuals Z - A of the target, a block a row, and
-/// their Jacobian by the rows of the factors; SPARSE_NORMAL_CHOLESKY (CHOLMOD) where
-/// a row of the product does not depend on all of these, else DENSE_NORMAL_CHOLESKY. The damping is
-/// 1 / radius, bounded as ours; a step is one that was accepted. Segments of ten steps: a fit goes
-/// on from the start of one with its radius, to the same bits. A step costs N^2 P^2 flops, the
-/// Jacobian of a dense problem N^2 P numbers. Throws NotAvailable if these do not fit into memory.
+/// Implements run_levenberg_marquardt by ceres::Solver, with one residual block per row of Z - A
+/// and one parameter block per row of a factor. Uses SPARSE_NORMAL_CHOLESKY (CHOLMOD) if at most
+/// 0.8 of the Jacobian's numbers can be nonzero, else DENSE_NORMAL_CHOLESKY. The damping is 1 /
+/// radius, bounded as ours; only accepted steps count. A fit resumes from the start of a segment of
+/// ten steps, with its radius, to the same bits. A step costs N^2 P^2 flops; the Jacobian of a
+/// dense problem has N^2 P numbers. Throws NotAvailable if these do not fit into memory.
 Termination run_ceres_levenberg_marquardt(
     FitState& state, const Form& form, const Target& target, Index steps, FitMonitor& monitor);
 

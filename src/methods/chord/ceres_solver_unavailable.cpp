@@ -1,7 +1,8 @@
 #include "matapprox/core/error.hpp"
 #include "methods/chord/ceres_solver.hpp"
 
-// Built in place of ceres_solver.cpp where Ceres is left out; `chord` says so before it begins.
+// Compiled instead of ceres_solver.cpp in a build without Ceres; `chord` reports that before it
+// begins.
 namespace matapprox::chord_fit {
 
 bool ceres_is_available() { return false; }

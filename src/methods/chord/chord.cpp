@@ -6,7 +6,8 @@
 namespace matapprox {
 namespace {
 
-/// W, P and Q of W or P^T W Q; pointers share the factors' values. Nothing of another product.
+/// W, P and Q of a product W or P^T W Q; the pointers share the factors' values. All are null for
+/// another product.
 struct ChordParts {
   std::shared_ptr<const ChordFactors> chain;
   std::shared_ptr<const Permutation> rows;

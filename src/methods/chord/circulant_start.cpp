@@ -16,14 +16,14 @@ namespace matapprox::chord_fit {
 namespace {
 
 using Complex = std::complex<double>;
-using Symbols = Eigen::MatrixXcd;  // frequencies x something
+using Symbols = Eigen::MatrixXcd;  // one row per frequency
 
 constexpr Index kFrequencies = 2048;
 constexpr Index kSteps = 600;
 constexpr double kLargestStep = 0.05;
 constexpr double kNoise = 0.05;
-constexpr double kMinShare = 0.01;               // of |A|^2 in the diagonals
-constexpr Index kRowsOfItsOwn = Index{1} << 40;  // of random numbers
+constexpr double kMinShare = 0.01;               // least fraction of |A|^2 in the mean diagonals
+constexpr Index kRowsOfItsOwn = Index{1} << 40;  // first row of random numbers for this start
 
 /// exp(2 pi i q / N) for q = 0..N-1.
 std::vector<Complex> roots_of_unity(Index N) {
@@ -35,10 +35,10 @@ std::vector<Complex> roots_of_unity(Index N) {
   return roots;
 }
 
-/// A circulant target and the links of the factors at some of the frequencies.
+/// The symbols of a circulant target and of the links of the factors at some of the frequencies.
 struct SymbolProblem {
   Eigen::VectorXcd target;
-  std::vector<Symbols> links;  ///< of each factor: frequencies x links
+  std::vector<Symbols> links;  ///< for each factor: frequencies x links
 };
 
 SymbolProblem problem_at(const std::vector<Index>& frequencies,
@@ -69,15 +69,15 @@ SymbolProblem problem_at(const std::vector<Index>& frequencies,
   return problem;
 }
 
-/// The mean over the frequencies of |product of symbols - target|^2 and, unless null, half of its
-/// gradient.
+/// Returns the mean over the frequencies of |product of symbols - target|^2 and, unless null,
+/// computes half of its gradient.
 double evaluate(const SymbolProblem& problem,
                 const Eigen::Ref<const Vector>& values,
                 Vector* gradient) {
   const auto M = static_cast<Index>(problem.links.size());
   const Index F = problem.target.size();
   Symbols symbols(F, M);
-  Symbols before(F, M + 1);  // products of the symbols of the factors before
+  Symbols before(F, M + 1);  // column m: product of the symbols of the first m factors
   before.col(0).setOnes();
   for (Index m = 0, at = 0; m < M; ++m) {
     const Symbols& links = problem.links[static_cast<std::size_t>(m)];
@@ -102,11 +102,11 @@ double evaluate(const SymbolProblem& problem,
 }
 
 struct Candidate {
-  Vector values;  ///< one a link; empty: the pattern has no such turn
+  Vector values;  ///< one per link; empty if no start was found
   double residual = std::numeric_limits<double>::infinity();
 };
 
-/// Adam from one link of each factor, the identity between them, with a little noise.
+/// Runs Adam from one link of each factor, whose product is the identity, with a little noise.
 Candidate descend(const ChordPattern& pattern,
                   const SymbolProblem& problem,
                   const SymbolProblem& others,
@@ -139,7 +139,7 @@ Candidate descend(const ChordPattern& pattern,
   return {point, residual};
 }
 
-/// The same row of values for all rows of each factor.
+/// Repeats one row of values of each factor in all of its rows.
 Vector spread(const ChordPattern& pattern, const Vector& tied) {
   Vector values(pattern.stored_numbers());
   for (Index m = 0, at = 0; m < pattern.factors(); ++m) {
@@ -151,8 +151,8 @@ Vector spread(const ChordPattern& pattern, const Vector& tied) {
   return values;
 }
 
-/// Powers of two, largest first, that add up to N; none above `largest`, at least `terms` of them
-/// where that can be.
+/// Returns powers of two that add up to N, largest first: none above `largest`, and at least
+/// `terms` of them if possible.
 std::vector<Index> powers_adding_up_to(Index N, Index largest, Index terms) {
   std::vector<Index> powers;
   for (Index rest = N; rest > 0;) {
@@ -171,7 +171,7 @@ std::vector<Index> powers_adding_up_to(Index N, Index largest, Index terms) {
   return powers;
 }
 
-/// Place of an offset among the links of a factor.
+/// Index of an offset among the links of a factor, if it is one of them.
 std::optional<Index> link_of(const ChordPattern& pattern, std::size_t m, Index offset) {
   const auto& offsets = pattern.offsets[m];
   const auto found = std::find(offsets.begin(), offsets.end(), offset);
@@ -190,7 +190,8 @@ Index largest_power(const ChordPattern& pattern) {
   return largest;
 }
 
-/// The link of each factor that stays, where links lead both ways; elsewhere it is no good start.
+/// Returns the link of offset 0 of each factor if links lead both ways; otherwise the identity is
+/// not a good start.
 std::optional<std::vector<Index>> stay(const ChordPattern& pattern) {
   std::vector<Index> links;
   bool forward = false;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Index kMaxInSet = 256;
 
-/// Fisher-Yates; `i` names the permutation.
+/// Fisher-Yates shuffle; `i` selects the permutation.
 void permute(std::vector<Index>& list, std::uint64_t seed, Index i) {
   for (auto last = static_cast<Index>(list.size()) - 1; last > 0; --last) {
     const Index other = random_index(seed, RandomStream::kChordColumns, i, last, last + 1);
@@ -30,7 +30,7 @@ ColumnSample::ColumnSample(Index order, Index per_step, std::uint64_t seed)
   validation_.assign(all.begin(), first);
   test_.assign(first, first + in_set);
   training_ = std::move(all);
-  // Neighbors in the list become neighbors in memory for many kinds of matrix.
+  // For many kinds of matrix, neighbors in the list are neighbors in memory.
   std::sort(validation_.begin(), validation_.end());
   std::sort(test_.begin(), test_.end());
 }

@@ -11,7 +11,8 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// What `work` gives. It ends within a piece of a long loop, by Cancelled, once `control` asks.
+/// Returns the result of `work`. Throws Cancelled within a piece of a long loop once `control`
+/// requests a stop.
 template <class Work>
 double unless_stopped(const RunControl& control, const Work& work) {
   try {

@@ -12,31 +12,33 @@
 
 namespace matapprox::chord_fit {
 
-/// The objective of one fit: where the matrix lies on several processes and makes it there, on
-/// these; else where control.on_device, on a GPU; else on the CPU.
+/// The objective of one fit. It is evaluated by several processes if the matrix is distributed over
+/// them and provides an objective; else on a GPU if control.on_device; else on the CPU.
 ///
-/// All functions throw Cancelled once the caller's control asks to stop, NotAvailable if the GPU
-/// fails or a process has no memory.
+/// All functions throw Cancelled once the caller's control requests a stop, NotAvailable if the GPU
+/// fails or a process runs out of memory.
 class Evaluation {
  public:
-  /// `max_columns`: of one evaluation. `on_gpu` makes the GPU's objective; null: there is none.
-  /// Throws NotAvailable if the GPU cannot be used or a process has no memory.
+  /// `max_columns`: largest number of columns in one evaluation. `on_gpu` makes the GPU's
+  /// objective; null if there is none. Throws NotAvailable if the GPU cannot be used or a process
+  /// runs out of memory.
   Evaluation(const Form& form,
              const Target& target,
              Index max_columns,
              const RunControl& control,
              const ChordObjectiveMaker& on_gpu);
 
-  /// Where values and gradients lie.
+  /// Memory space of values and gradients.
   const std::shared_ptr<const MemorySpace>& space() const;
-  /// From here on all of it is on the CPU.
+  /// Evaluates on the CPU from here on.
   void leave_gpu() { placed_.reset(); }
 
-  /// f of all columns and, unless null, its gradient.
+  /// Returns f of all columns and, unless null, computes its gradient.
   double of_all(const double* values, double* gradient);
-  /// The same from floats, on the host.
+  /// The same in floats, on the host.
   double of_all_in_floats(const double* values, double* gradient);
-  /// (N / |J|) times the part of the columns J of A.
+  /// Returns (N / |J|) times the part of f from the columns J of A and, unless null, computes its
+  /// gradient.
   double of_sample(std::span<const Index> J, const double* values, double* gradient);
 
  private:
@@ -46,7 +48,7 @@ class Evaluation {
   const Target& target_;
   const RunControl& control_;
   std::vector<Index> all_;
-  std::unique_ptr<DeviceChordObjective> placed_;  ///< null: on the CPU
+  std::unique_ptr<DeviceChordObjective> placed_;  ///< null if evaluated on the CPU
   std::vector<float> float_values_;
   std::vector<float> float_gradient_;
 };

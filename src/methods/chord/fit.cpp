@@ -53,8 +53,8 @@ void check_size(const LinearOperator& A,
           "chord: the factors store {} numbers, Ceres takes at most {}",
           numbers,
           std::numeric_limits<int>::max());
-  // Without L-BFGS: the point, the best ones, gradients and Adam's means, and panels of columns.
-  // Over several processes all these lie there, and what begins here.
+  // A sampled fit, without L-BFGS, stores the point, the best ones, gradients, Adam's means and
+  // panels of columns. With a distributed objective, only the start is on this process.
   const bool is_here = source_of<ChordObjectiveSource>(A) == nullptr;
   const Index vectors = !is_here ? 2 : sampled ? 16 : 2 * (options.memory + 8);
   const Index panels = sampled && is_here ? 1024 * pattern.order : 0;
@@ -63,17 +63,17 @@ void check_size(const LinearOperator& A,
                  "chord: the fit");
 }
 
-// By which the diagonals of a large matrix are known before a sampled fit starts.
+// Number of columns from which the mean diagonals are estimated before a sampled fit.
 constexpr std::size_t kStartColumns = 512;
 
-/// Up to this order Adam's gradients are in doubles: there the fit ends near rounding, or is over
-/// within a second.
+/// Largest order at which Adam's gradients are computed in doubles: there the fit ends near
+/// rounding or within a second.
 constexpr Index kFineOrder = 64;
 
-/// The name of the factor that is fitted.
+/// Name of the fitted factor.
 constexpr const char* kChain = "W";
 
-/// Up to 128 MiB, of which a checkpoint writes twice as much.
+/// True if it takes at most 128 MiB; a checkpoint writes twice as much.
 bool has_room_for_preconditioner(const ChordPattern& pattern) {
   return RowPreconditioner::size_of(pattern) <= (1 << 25);
 }
@@ -158,9 +158,9 @@ class Fit {
     return result(reason);
   }
 
-  /// The state to go on from on the CPU.
+  /// Switches to the CPU and returns the state to continue from.
   FitState leave_gpu(const NotAvailable& error) {
-    const bool over_processes = monitor_.best().space()->keeps_results();
+    const bool over_processes = monitor_.best().space()->is_distributed();
     gpu_failure_ = fmt::format("the rest of the fit is on {}: {}",
                                over_processes ? "the first process" : "the CPU",
                                error.what());
@@ -201,7 +201,8 @@ class Fit {
     return std::make_shared<const Ordering>(ordering);
   }
 
-  /// What the start now has besides is saved with the fit.
+  /// Lists the forms and stores the orderings computed for them in the start, which is saved with
+  /// the fit.
   std::vector<Form> list_forms(const LinearOperator& A) {
     Forms forms = forms_of(A, options_, start_, control_);
     start_.known = std::move(forms.orderings);
@@ -221,7 +222,7 @@ class Fit {
     return ColumnSample(order, schedule.columns_per_step, seed);
   }
 
-  /// Of one evaluation.
+  /// Largest number of columns in one evaluation.
   Index max_columns() const {
     if (!sample_) return order();
     return std::max<Index>(schedule_.columns_per_step,
@@ -233,10 +234,10 @@ class Fit {
     return schedule_.descents[static_cast<std::size_t>(number)];
   }
 
-  /// From here on the objective is that of another form.
+  /// Switches the objective to another form.
   void use_form(Index number) {
     if (evaluation_ && used_form_ == number) return;
-    evaluation_.reset();  // what it holds on a GPU makes room
+    evaluation_.reset();  // frees its memory on a GPU first
     target_.follow(form(number).ordering);
     diagonals_.resize(0);
     const ChordObjectiveMaker none;
@@ -299,8 +300,8 @@ class Fit {
                : random_start(pattern, options_.seed, draw);
   }
 
-  /// From the paper's start, whose product may be very small or large beside A: by 1 in the scale
-  /// of A, as MATLAB's fminunc.
+  /// First change of L-BFGS. From the paper's start, whose product may be very small or large
+  /// relative to A, it is 1 in the scale of A, as in MATLAB's fminunc; else 0.
   double first_change(const ChordPattern& pattern) const {
     if (options_.start != ChordStart::kPaper || options_.warm_start) return 0;
     return std::pow(target_.unit(), -1 / static_cast<double>(pattern.factors()));
@@ -310,12 +311,12 @@ class Fit {
     return vector_at(evaluation_->space(), numbers);
   }
 
-  /// Whether the plan leaves a descent out, seeing how the pilots before it ended.
+  /// True if a descent is skipped because of the errors of earlier screening runs.
   bool is_left_out(Index number) const {
     const Descent& next = descent(number);
     const std::vector<double> errors = monitor_.errors_of_descents();
-    if (next.contest) return !is_contender(forms_, {errors.data(), forms_.size()}, next.form);
-    return number < schedule_.pilots && !is_worth_a_pilot(forms_, errors, next.form);
+    if (next.playoff) return !is_contender(forms_, {errors.data(), forms_.size()}, next.form);
+    return number < schedule_.screening_runs && !is_worth_screening(forms_, errors, next.form);
   }
 
   void go_to_next_descent(FitState& state) {
@@ -328,7 +329,8 @@ class Fit {
     state.earlier_halvings = halvings_;
   }
 
-  /// One descent, to its end or to where the whole fit ends; why it ended, if it did anything.
+  /// Runs one descent to its end or to where the whole fit ends. Returns why it ended, if it did
+  /// anything.
   std::optional<Termination> descend(FitState& state) {
     if (sample_) return descend_on_samples(state);
     const Descent& plan = descent(state.descent);
@@ -389,7 +391,7 @@ class Fit {
     return end ? end_with(*end) : Termination::kCompleted;
   }
 
-  /// A circulant start, where the matrix has something of one, in place of the random one.
+  /// Replaces the random start by a circulant one if the matrix has a circulant part.
   void fit_start(FitState& state) {
     if (diagonals_.size() == 0) diagonals_ = diagonals_of_target();
     const Index draw = descent(state.descent).draw;
@@ -441,11 +443,11 @@ class Fit {
     return approximation(its_form, best_chain(its_form.pattern), reason, message(its_form));
   }
 
-  /// The best point in the scale of the matrix, where it is to stay.
+  /// Returns the best point in the scale of the matrix, in its final memory space.
   Factor best_chain(const ChordPattern& pattern) const {
     const MultiVector& best = monitor_.best();
     const auto* source = source_of<ChordObjectiveSource>(target_.matrix());
-    if (source != nullptr && best.space()->keeps_results()) {
+    if (source != nullptr && best.space()->is_distributed()) {
       auto values = std::make_shared<MultiVector>(best.space(), best.rows(), 1);
       copy(best.columns(), values->columns());
       balance(pattern, target_.unit(), *values);
@@ -483,7 +485,7 @@ class Fit {
         ordered(std::move(W), its_form.ordering.get()), std::move(summary), its_form.symmetrized()};
   }
 
-  /// W, or P^T W Q with the permutations of the ordering, once if they are the same.
+  /// Returns W, or P^T W Q with the permutations of the ordering, stored once if they are the same.
   static std::vector<Factor> ordered(Factor W, const Ordering* ordering) {
     if (ordering == nullptr) return {std::move(W)};
     const Factor P = make_factor("P", Permutation(ordering->rows));
@@ -499,9 +501,9 @@ class Fit {
   const RunControl& control_;
   const ChordObjectiveMaker& on_gpu_;
   FormStart start_;
-  bool orders_cut_short_ = false;  // before forms_, whose making sets it
+  bool orders_cut_short_ = false;  // declared before forms_, whose initialization sets it
   std::vector<Form> forms_;
-  std::vector<Index> numbers_;  ///< that each form stores
+  std::vector<Index> numbers_;  ///< stored numbers of each form
   Schedule schedule_;
   std::optional<ColumnSample> sample_;
   Target target_;
@@ -513,22 +515,22 @@ class Fit {
   std::string test_error_;
   std::string gpu_failure_;
   bool gpu_failed_ = false;
-  Vector diagonals_;    ///< of the target, for the starts of a sampled fit
-  bool ended_ = false;  ///< no further descent
+  Vector diagonals_;    ///< mean diagonals of the target, for the starts of a sampled fit
+  bool ended_ = false;  ///< no further descents
 };
 
-/// Among which forms the choice was, and by what.
+/// Describes the forms that were compared and their errors.
 std::string Fit::choice_text() const {
   if (forms_.size() == 1) return "";
-  if (schedule_.pilots == 0) {
+  if (schedule_.screening_runs == 0) {
     const std::size_t begun = monitor_.errors_of_descents().size() + 1;
     return fmt::format("the best of {} forms in turn", std::min(begun, forms_.size()));
   }
   const std::vector<double> errors = monitor_.errors_of_descents();
   std::vector<std::string> rounds;
-  for (const Index first : {Index{0}, schedule_.pilots}) {
+  for (const Index first : {Index{0}, schedule_.screening_runs}) {
     std::vector<std::string> tried;
-    for (Index p = first; p < first + schedule_.pilots; ++p) {
+    for (Index p = first; p < first + schedule_.screening_runs; ++p) {
       const auto at = static_cast<std::size_t>(p);
       if (at < errors.size() && std::isfinite(errors[at]))
         tried.push_back(fmt::format("{} {:.3g}", form(p - first).name, errors[at]));

@@ -10,8 +10,8 @@ namespace {
 
 constexpr Index kHistoryPoints = 100;
 constexpr Index kMaxDescents = Index{1} << 31;
-constexpr double kHistoryBound = 1e15;  // of steps, seconds; exact in double
-/// Relative errors below are rounding in the product of the factors.
+constexpr double kHistoryBound = 1e15;  // bound on saved steps and seconds; exact in double
+/// Relative error below which only rounding in the product of the factors is left.
 constexpr double kExact = 10 * std::numeric_limits<double>::epsilon();
 
 }  // namespace
@@ -166,7 +166,7 @@ void FitMonitor::load(const ResumeState& saved,
 }
 
 void FitMonitor::go_on_from_kept(std::span<const Index> numbers) {
-  const double before = seconds_before_;  // the clock of this run goes on
+  const double before = seconds_before_;  // the clock of this run continues
   load(*kept_, numbers, host_space());
   seconds_before_ = before;
 }

@@ -100,7 +100,7 @@ bool is_finite(const MultiVector& vector) {
 
 namespace {
 
-/// All links of each factor, and all offsets, as numbers.
+/// Number of links of each factor, and all offsets, as floating-point numbers.
 std::pair<Vector, Vector> pattern_numbers(const ChordPattern& pattern) {
   Vector links(pattern.factors());
   Vector offsets(pattern.stored_numbers() / pattern.order);
@@ -137,7 +137,7 @@ Vector as_numbers(const std::vector<Index>& indices) {
       .cast<double>();
 }
 
-/// Throws InvalidArgument unless it is a permutation of 0 .. order-1.
+/// Converts numbers to a permutation. Throws InvalidArgument unless it is one of 0 .. order-1.
 std::vector<Index> as_permutation(const Vector& numbers, Index order) {
   require_consistent(numbers.size() == order && (numbers.array() >= 0).all() &&
                          (numbers.array() < static_cast<double>(order)).all(),
@@ -159,7 +159,7 @@ std::shared_ptr<const Ordering> load_ordering(const ResumeState& saved,
                as_permutation(saved.array(name + "_columns"), order)});
 }
 
-/// Names of an entry of a saved fit that has such an ordering, 1, and of the arrays with it.
+/// Name of the counter of a saved ordering (1 if there is one) and prefix of its arrays.
 std::string ordering_name(ChordOrder kind) { return fmt::format("order_{}", enum_name(kind)); }
 
 constexpr std::array kSavedOrders{ChordOrder::kRcm, ChordOrder::kSpectral, ChordOrder::kHop};

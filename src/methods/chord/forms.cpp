@@ -13,9 +13,9 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// Up to this order a choice among all forms includes the reference pattern, which costs little
-/// there: the choice is then seldom above what that pattern alone would reach. Orders are left to
-/// larger matrices: here many starts do more.
+/// Up to this order an automatic choice of the form includes the reference pattern, which costs
+/// little there: the result is then seldom worse than with that pattern alone. Orders are tried
+/// only for larger matrices, because here many starts do more.
 constexpr Index kSmallOrder = 64;
 
 constexpr std::array kGraphOrders{ChordOrder::kRcm, ChordOrder::kSpectral, ChordOrder::kHop};
@@ -30,7 +30,7 @@ bool is_graph_order(ChordOrder order) {
 
 constexpr const char* kSymmetrizeIsFor = "chord: symmetrize is for a symmetric matrix";
 
-/// Whether the links are the same but for a shift of all those of the last factor.
+/// True if the links are the same except for a shift of all those of the last factor.
 bool is_shift_of(const ChordPattern& pattern, ChordPattern other) {
   if (pattern.order != other.order || pattern.factors() != other.factors()) return false;
   const Index n = pattern.order;
@@ -50,7 +50,7 @@ Form form_of_start(const ChordOptions& options, const FormStart& start) {
   const Index permuted = start.ordering ? start.ordering->stored_numbers() / n : 0;
   const Storage beside = permutation_storage(n, permuted);
   require_within(pattern, options.budget, beside);
-  // It brings its pattern along; where another one is named, that has to be it.
+  // The start determines the pattern; a pattern named in the options must be the same.
   const bool named = options.pattern != ChordFitPattern::kAlternating || !options.offsets.empty();
   require(!named || is_shift_of(pattern, chord_pattern_beside(n, options, beside)),
           "chord: the warm start has another pattern than the one that is named");
@@ -102,7 +102,8 @@ class FormMaker {
     return chooses_pattern ? ChordOrder::kAuto : ChordOrder::kNatural;
   }
 
-  /// Of a limited time, a choice of orders leaves most to the fit.
+  /// Limits an automatic choice of orders to a share of the remaining time, which leaves most of it
+  /// to the fit.
   static RunControl with_share_of_time(const RunControl& control, ChordOrder order) {
     constexpr double kShare = 0.2;
     RunControl search = control;
@@ -113,7 +114,7 @@ class FormMaker {
     return search;
   }
 
-  /// Patterns, and whether they are symmetrized.
+  /// Patterns to try, and whether they are symmetrized.
   std::vector<Kind> kinds() const {
     if (!chooses_pattern_) return {{options_.pattern, options_.symmetrize}};
     std::vector<Kind> kinds;
@@ -127,7 +128,7 @@ class FormMaker {
     return kinds;
   }
 
-  /// Unless the budget has no room for it, where there is a choice.
+  /// Adds a form. Where patterns are chosen automatically, skips one that exceeds the budget.
   void add(ChordFitPattern pattern, bool symmetrized, ChordOrder order) {
     try {
       forms_.push_back(form_of(pattern, symmetrized, order));
@@ -139,7 +140,7 @@ class FormMaker {
     }
   }
 
-  /// Where the search's share of the time is over, the fit goes on with what there is.
+  /// If the search's share of the time is over, the fit continues with the forms found so far.
   void try_orders() {
     try {
       add_orders();
@@ -149,10 +150,10 @@ class FormMaker {
     }
   }
 
-  /// Each form so far in the orders that may do something for this matrix.
+  /// Adds each form so far in the orders that may help for this matrix.
   void add_orders() {
     if (chooses_pattern_ && n_ <= kSmallOrder) return;
-    // Of a kernel of many points a fit looks at a part only, perhaps for a limited time.
+    // A fit to a kernel matrix of many points reads only a part of it, perhaps in a limited time.
     if (!orderings_.is_quick()) return;
     const std::size_t natural = forms_.size();
     for (std::size_t base = 0; base < natural; ++base) {
@@ -160,7 +161,7 @@ class FormMaker {
       const std::size_t before = forms_.size();
       if (!symmetrized && orderings_.shift(forms_[base].pattern) != 0)
         try_order(pattern, symmetrized, ChordOrder::kShift);
-      // A dense matrix that is not symmetric is no graph.
+      // A dense matrix that is not symmetric does not define a graph.
       if (symmetric_ || orderings_.is_sparse()) {
         for (const ChordOrder order : kGraphOrders) try_order(pattern, symmetrized, order);
       }
@@ -170,7 +171,7 @@ class FormMaker {
   }
 
   void try_order(ChordFitPattern pattern, bool symmetrized, ChordOrder order) {
-    // Without a budget the patterns are of one size; only mixed_radix makes room for permutations.
+    // Without a budget, pattern sizes are fixed; only mixed_radix makes room for permutations.
     const bool has_room = order == ChordOrder::kShift || options_.budget.is_set() ||
                           pattern == ChordFitPattern::kMixedRadix;
     if (chooses_pattern_ && !has_room) return;
@@ -178,7 +179,7 @@ class FormMaker {
       Form form = form_of(pattern, symmetrized, order);
       const bool is_new = !form.ordering || !form.ordering->is_identity();
       if (is_new) forms_.push_back(std::move(form));
-    } catch (const BudgetTooSmall&) {  // then without it
+    } catch (const BudgetTooSmall&) {  // skips this order
     }
   }
 
@@ -200,8 +201,9 @@ class FormMaker {
     return form;
   }
 
-  /// What the hop costs are of. Wide factors reach all distances in nearly as many ways; that near
-  /// entries are better for them too was measured with the costs of alternating links.
+  /// Returns the pattern that defines the hop costs. Wide factors reach all distances in nearly as
+  /// many ways; measurements with the costs of alternating links showed that near entries are
+  /// better for them too.
   ChordPattern hop_pattern(const ChordOptions& one) const {
     const bool own = !chooses_pattern_ && one.pattern != ChordFitPattern::kMixedRadix;
     return own ? chord_pattern(n_, one) : chord_alternating_pattern(n_);

@@ -28,7 +28,7 @@ std::vector<FactorPlace> places_of(const ChordPattern& pattern, const double* va
   for (Index m = 0; m < pattern.factors(); ++m) {
     places.push_back(place_of(pattern, m, values + pattern.first_value(m)));
   }
-  // L_{m+1}^T = W_m^T L_m^T and T_{m-1} = W_m T_m; both are wanted the other way round.
+  // Computes L_{m+1}^T = W_m^T L_m^T and T_{m-1} = W_m T_m; both are stored transposed.
   Matrix product = Matrix::Identity(n, n);
   Matrix next(n, n);
   for (FactorPlace& place : places) {
@@ -48,7 +48,7 @@ std::vector<FactorPlace> places_of(const ChordPattern& pattern, const double* va
 
 namespace {
 
-/// The block of J^T J for the numbers of two factors.
+/// Computes the block of J^T J for the numbers of two factors.
 void fill_block(const FactorPlace& a, const FactorPlace& b, bool symmetrized, Block result) {
   const Matrix left = kernels::transpose_product(a.left, b.left);
   const Matrix right = kernels::transpose_product(a.right, b.right);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kStagnationWindow = 200;
 
-/// f at the start of L-BFGS without Adam.
+/// Evaluates f at the start of L-BFGS without Adam.
 void evaluate_start(FitState& state, const Objective& objective, FitMonitor& monitor) {
   const double f = objective(state.point.data(), nullptr);
   if (!std::isfinite(f)) throw NumericalError("chord: the objective overflows at the start");
@@ -50,7 +50,7 @@ std::optional<Termination> run_lbfgs_segment(FitState& state,
     costs(costs.size() - 1) = lbfgs.value();
     monitor.offer(lbfgs.point(), state.form, lbfgs.value(), state.count() + taken);
   }
-  // No step from a fresh start goes down: this is the floor of rounding, or a stationary point.
+  // No step from a fresh start decreases f: rounding or a stationary point is reached.
   if (taken == 0) return Termination::kConverged;
   copy(lbfgs.point(), state.point.columns());
   state.iteration += taken;
@@ -73,7 +73,7 @@ Termination run_lbfgs(FitState& state,
     }
   } catch (const Cancelled&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
-    return monitor.verdict().value_or(Termination::kInterrupted);  // a stop that was taken back
+    return monitor.verdict().value_or(Termination::kInterrupted);  // the stop request was withdrawn
   }
   return Termination::kMaxIterations;
 }

@@ -10,15 +10,16 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr double kMinDiagonal = 1e-8;  // of the mean
+constexpr double kMinDiagonal = 1e-8;  // least entry of D relative to the mean
 
-/// f near one point; made once and moved, because its two matrices take up to 100 MB.
+/// Linearization of f at one point. It is allocated once and moved, because its two matrices take
+/// up to 100 MB.
 struct Linearization {
   double f = 0;
   Vector gradient;
   Matrix normal;    ///< J^T J, lower triangle
   Vector diagonal;  ///< D
-  Matrix cholesky;  ///< of the damped matrix
+  Matrix cholesky;  ///< Cholesky factor of the damped matrix
 
   explicit Linearization(Index size) : gradient(size), normal(size, size), cholesky(size, size) {}
 
@@ -34,7 +35,7 @@ struct Linearization {
   }
 };
 
-/// d of (J^T J + damping D) d = -g, or nothing where rounding makes the matrix indefinite.
+/// Solves (J^T J + damping D) d = -g for d; nothing if rounding makes the matrix indefinite.
 std::optional<Vector> damped_step(Linearization& at, double damping) {
   Matrix& L = at.cholesky;
   L = at.normal;
@@ -51,7 +52,8 @@ void raise_damping(FitState& state) {
   state.damping_growth *= 2;
 }
 
-/// Tries steps of rising damping until one lowers f, moves the point there and returns the new f.
+/// Tries steps of increasing damping until one lowers f, moves the point there and returns the new
+/// f.
 std::optional<double> descend(FitState& state,
                               Vector& point,
                               Linearization& at,

@@ -44,7 +44,7 @@ Index parse_offset(std::string_view text, Index n, std::size_t factor) {
   return offset;
 }
 
-/// "0,1;0,2" as one list per factor.
+/// Parses "0,1;0,2" into one list per factor.
 std::vector<std::vector<Index>> parse_offsets(std::string_view text, Index n) {
   std::vector<std::vector<Index>> lists;
   for (const auto list : split(text, ';')) {
@@ -59,8 +59,8 @@ void set_factors(ChordPattern& pattern, Index factors) {
   pattern.offsets.resize(static_cast<std::size_t>(factors), pattern.offsets.front());
 }
 
-/// Storage of so many links, all factors together: the numbers, and in bytes an integer for each
-/// offset and each factor's number of links too.
+/// Storage of `links` links in all factors together. The bytes include an integer for each offset
+/// and for the number of links of each factor.
 Storage storage_of(
     Index n, Index links, Index factors, const StorageBudget& budget, const Storage& beside) {
   const Index numbers = n * links;
@@ -68,7 +68,7 @@ Storage storage_of(
           numbers * bytes_per_value(budget.precision) + 8 * (links + factors) + beside.bytes};
 }
 
-/// More equal factors while the budget admits them, up to N^2 numbers.
+/// Adds equal factors while the budget admits them, up to N^2 numbers.
 void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget, const Storage& beside) {
   const Index n = pattern.order;
   const Index links = pattern.links(0);
@@ -82,7 +82,7 @@ void grow_to_budget(ChordPattern& pattern, const StorageBudget& budget, const St
   set_factors(pattern, fits);
 }
 
-/// The links by name; of `alternating` those before the signs.
+/// Returns the named links; for `alternating`, those before the signs.
 ChordPattern plain_pattern(Index n, ChordFitPattern name) {
   if (name == ChordFitPattern::kPaper) return chord_paper_pattern(n);
   if (name == ChordFitPattern::kTorch) return chord_torch_pattern(n);
@@ -94,8 +94,8 @@ bool has_alternating_signs(const ChordOptions& options) {
                                      options.pattern == ChordFitPattern::kAuto);
 }
 
-/// The pattern without regard to the budget; `list_per_factor` if the number of factors is fixed by
-/// the offsets.
+/// Returns the pattern without regard to the budget. Sets `list_per_factor` if the offsets fix the
+/// number of factors.
 ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_factor) {
   ChordPattern pattern = plain_pattern(n, options.pattern);
   list_per_factor = false;
@@ -111,7 +111,7 @@ ChordPattern named_pattern(Index n, const ChordOptions& options, bool& list_per_
 
 constexpr Index kMixedRadixFactors = 3;
 
-/// With as many links as the budget admits, up to n^2 numbers; without one, as many as the
+/// Uses as many links as the budget admits, up to n^2 numbers; without a budget, as many as the
 /// reference pattern has.
 ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options, const Storage& beside) {
   require(options.factors == 0,
@@ -133,10 +133,9 @@ ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options, const Sto
   try {
     return chord_mixed_radix_pattern(n, links);
   } catch (const InvalidArgument&) {
-    // So small a matrix has no links to spare.
+    // A matrix this small has no links to spare.
     if (!budget.is_set() && beside.numbers > 0) return mixed_radix_pattern(n, options, {});
-    chord_fit::require_within(
-        reference, budget, beside);  // the budget is to blame, if there is one
+    chord_fit::require_within(reference, budget, beside);  // throws if the budget is the cause
     throw;
   }
 }

@@ -4,17 +4,17 @@
 
 namespace matapprox::chord_fit {
 
-/// What the permutations of an ordering take beside the factors: `permutations` of n indices each.
+/// Storage of the permutations of an ordering: `permutations` of n indices each.
 Storage permutation_storage(Index n, Index permutations);
 
-/// Throws BudgetTooSmall, with what the pattern stores and what lies beside it, unless the budget
-/// admits both.
+/// Throws BudgetTooSmall, stating the storage, unless the budget admits the pattern and what is
+/// stored beside it.
 void require_within(const ChordPattern& pattern,
                     const StorageBudget& budget,
                     const Storage& beside = {});
 
-/// matapprox::chord_pattern where something lies beside the factors, which the budget has to hold
-/// too. mixed_radix without a budget is as much smaller.
+/// Returns matapprox::chord_pattern within a budget that must also hold the storage `beside` the
+/// factors. Without a budget, mixed_radix is smaller by that storage.
 ChordPattern chord_pattern_beside(Index n, const ChordOptions& options, const Storage& beside);
 
 }  // namespace matapprox::chord_fit

@@ -11,30 +11,31 @@ namespace matapprox::chord_fit {
 /// entries of its gradient are nearly uncorrelated. On the host.
 class RowPreconditioner {
  public:
-  RowPreconditioner() = default;  ///< none
-  /// The axes are those of the values. `links`: of each factor, at least one.
+  RowPreconditioner() = default;  ///< an empty preconditioner
+  /// Starts with the axes of the values. `links`: number of links of each factor, at least one.
   RowPreconditioner(Index order, std::vector<Index> links);
   explicit RowPreconditioner(const ChordPattern& pattern);
 
-  /// Numbers (floats) that it keeps, about 2 N times the sum of the squared links.
+  /// Number of floats stored, about 2 N times the sum of the squared links.
   static double size_of(const ChordPattern& pattern);
 
   bool empty() const { return links_.empty(); }
   const std::vector<Index>& links() const { return links_; }
-  /// All that its steps depend on.
+  /// The complete state on which steps depend.
   Vector numbers() const;
-  /// Throws InvalidArgument unless they are as many as numbers(), and finite.
+  /// Restores the state. Throws InvalidArgument unless it has as many numbers as numbers(), all
+  /// finite.
   void set_numbers(const Vector& numbers);
-  /// As at the beginning.
+  /// Restores the initial state.
   void reset();
 
-  /// Adam's step `number` in the coordinates of the axes, which turn a little first. The same bits
-  /// for any number of threads.
+  /// Takes Adam's step `number` in the coordinates of the axes, which it first rotates slightly.
+  /// The bits do not depend on the number of threads.
   void step(
       const MemorySpace::Adam& adam, Index number, const double* gradient, double* mean, double* x);
 
  private:
-  /// Of one factor.
+  /// Number of blocks of one factor.
   Index blocks() const;
 
   Index order_ = 0;

@@ -9,14 +9,15 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr Index kEstimates = 100;  // in a whole fit
+constexpr Index kEstimates = 100;  // error estimates per descent
 
-/// Times the best estimate so far: where the error has doubled, the steps are too large. What noise
-/// Adam's steps leave grows with the order; a smaller factor also stops steps that the annealing
-/// would have made pay (2, 4 and 8 tried on kernel matrices of orders 2048 and 5000).
+/// Multiple of the best estimate of f so far, that is, twice its error, above which the steps are
+/// too large. The noise that Adam's steps leave grows with the order; a smaller multiple would also
+/// stop steps that the annealing would have made pay off (2, 4 and 8 were tried on kernel matrices
+/// of orders 2048 and 5000).
 constexpr double kLost = 4;
 
-/// Shows the point to the monitor if its estimate is finite. Whether to go on from it.
+/// Offers the point to the monitor if its estimate is finite. Returns whether to continue from it.
 bool show(const FitState& state,
           const SampledObjective& objective,
           const ColumnSample& sample,

@@ -11,9 +11,8 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// What an effort stands for at orders up to `order`. Chosen by looking at the 27 matrices of the
-/// paper's Table 1: steps pay longer where the order is small, several starts and Newton steps only
-/// there.
+/// The work of an effort at orders up to `order`. Chosen on the 27 matrices of the paper's Table 1:
+/// more steps pay off where the order is small, several starts and Newton steps only there.
 struct Level {
   Index order;
   Index starts;
@@ -24,10 +23,10 @@ struct Level {
   bool preconditioned = false;
 };
 
-/// Of a fit by L-BFGS alone: one start, and as many iterations as the paper allowed.
+/// Level of a fit by L-BFGS alone: one start, and as many iterations as the paper allowed.
 constexpr Level kBfgs{std::numeric_limits<Index>::max(), 1, 0, 100000, 0};
 
-/// How often a sampled fit reads each column.
+/// Number of times that a sampled fit reads each column.
 Index epochs_of(ChordEffort effort) {
   switch (effort) {
     case ChordEffort::kFast:
@@ -94,12 +93,12 @@ void check(const ChordOptions& options) {
   check_count("columns_per_step", options.columns_per_step);
 }
 
-/// Up to this order a step reads all columns unless told otherwise.
+/// Largest order at which a step reads all columns unless told otherwise.
 constexpr Index kLargestExactOrder = 4096;
 constexpr Index kSampledColumns = 32;
 constexpr Index kMinSampledOrder = 32;
 
-/// 0: all columns.
+/// Returns the columns per step; 0 for all columns.
 Index columns_per_step(const ChordOptions& options, Index order) {
   const Index columns =
       chosen(options.columns_per_step, order > kLargestExactOrder ? kSampledColumns : 0);
@@ -112,25 +111,26 @@ Index columns_per_step(const ChordOptions& options, Index order) {
   return columns;
 }
 
-/// Up to this order forms take turns in place of pilots.
+/// Largest order at which forms take turns instead of screening runs.
 constexpr Index kTurnsOrder = 64;
-/// Of pilots. Chosen on the gradient images apple, chess, disney_m, moon and ship of the paper's
-/// Fig. 4: mixed_radix leads on all after 200 steps, alternating on three of them after 1000 and in
-/// the end.
-constexpr Index kPilotSteps = 200;
-constexpr Index kContestSteps = 1000;
+/// Adam steps of screening runs and of the playoff. Chosen on the gradient images apple, chess,
+/// disney_m, moon and ship of the paper's Fig. 4: mixed_radix leads on all after 200 steps,
+/// alternating on three of them after 1000 and in the end.
+constexpr Index kScreeningSteps = 200;
+constexpr Index kPlayoffSteps = 1000;
 
-/// The descents of one level for the forms, pilots and the last Newton steps included.
+/// Makes the descents of a fit, including screening runs, the playoff and the last Newton steps.
 class Plan {
  public:
   Plan(const ChordOptions& options, std::span<const Form> forms, bool warm)
       : options_(options), forms_(forms), warm_(warm), order_(forms.front().pattern.order) {}
 
-  /// Appends what `level` stands for, from random starts that are not there yet.
+  /// Appends the descents of `level`, from random starts that are not used yet.
   void add(const Level& level) {
     const auto forms = static_cast<Index>(forms_.size());
     const Index starts = warm_ ? 1 : chosen(options_.starts, std::max(level.starts, turns()));
-    // A warm start is near its minimum, but not so near that a sample of columns can show it.
+    // A warm start is near its minimum and needs no Adam, except in a sampled fit, which has no
+    // L-BFGS.
     const bool skips_adam = warm_ && level.lbfgs_iterations > 0;
     for (Index start = 0; start < starts; ++start) {
       Descent descent;
@@ -142,7 +142,7 @@ class Plan {
       if (level.alternating && round % 2 != 0) descent.adam_steps /= 10;
       descent.preconditioned = level.preconditioned && !warm_;
       descent.lbfgs_iterations = chosen(options_.max_iterations, level.lbfgs_iterations);
-      // Enough to see which start is the best.
+      // Enough to show which start is the best.
       if (starts > 1) descent.newton_steps = newton_steps(level) / 5;
       schedule_.descents.push_back(descent);
     }
@@ -152,23 +152,23 @@ class Plan {
     }
   }
 
-  void add_pilots(const Level& level) {
+  void add_screening_runs(const Level& level) {
     if (forms_.size() == 1 || turns() > 0 || warm_) return;
-    const Index contest_steps = std::min(kContestSteps, level.adam_steps / 3);
-    for (const bool contest : {false, true}) {
+    const Index playoff_steps = std::min(kPlayoffSteps, level.adam_steps / 3);
+    for (const bool playoff : {false, true}) {
       for (Index form = 0; form < static_cast<Index>(forms_.size()); ++form) {
         schedule_.descents.push_back({.form = form,
-                                      .contest = contest,
-                                      .adam_steps = contest ? contest_steps : kPilotSteps});
+                                      .playoff = playoff,
+                                      .adam_steps = playoff ? playoff_steps : kScreeningSteps});
       }
     }
-    schedule_.pilots = static_cast<Index>(forms_.size());
+    schedule_.screening_runs = static_cast<Index>(forms_.size());
   }
 
   Schedule take() { return std::move(schedule_); }
 
  private:
-  /// So many descents a round in which every form has its turn; 0: no turns.
+  /// Number of descents per round in which every form has its turn; 0 if forms do not take turns.
   Index turns() const {
     return forms_.size() > 1 && order_ <= kTurnsOrder ? static_cast<Index>(forms_.size()) : 0;
   }
@@ -185,7 +185,7 @@ class Plan {
   Schedule schedule_;
 };
 
-/// L-BFGS and Newton need f and its gradient without noise.
+/// Removes L-BFGS and Newton, which need f and its gradient without noise.
 void keep_adam_only(Schedule& schedule) {
   std::erase_if(schedule.descents,
                 [](const Descent& descent) { return descent.from == Descent::From::kBest; });
@@ -216,9 +216,9 @@ Index Schedule::steps() const {
 
 namespace {
 
-/// Pilots that end within this factor of each other may change places later.
+/// Ratio of errors within which forms may still change places after their screening runs.
 constexpr double kNear = 2;
-/// An order seldom makes up for more than this.
+/// Ratio of errors that an order seldom makes up for.
 constexpr double kNearForOrders = 1.5;
 
 std::size_t base_of(std::span<const Form> forms, std::size_t form) {
@@ -227,7 +227,7 @@ std::size_t base_of(std::span<const Form> forms, std::size_t form) {
 
 }  // namespace
 
-bool is_worth_a_pilot(std::span<const Form> forms, std::span<const double> errors, Index form) {
+bool is_worth_screening(std::span<const Form> forms, std::span<const double> errors, Index form) {
   const std::size_t base = base_of(forms, static_cast<std::size_t>(form));
   if (base == static_cast<std::size_t>(form)) return true;
   double best = std::numeric_limits<double>::infinity();
@@ -265,7 +265,7 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
             form.pattern.stored_numbers());
   }
   Plan plan(options, forms, warm);
-  plan.add_pilots(level_of(options.effort, n));
+  plan.add_screening_runs(level_of(options.effort, n));
   const bool by_bfgs = options.optimizer == ChordOptimizer::kBfgs;
   if (by_bfgs) check_bfgs(options, forms);
   const Index sampled = by_bfgs ? 0 : columns_per_step(options, n);
@@ -275,7 +275,7 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
     const Index steps = std::max<Index>(epochs_of(options.effort) * n / sampled, 1);
     plan.add({n, 1, steps, 0, 0});
   } else {
-    // Begins with all that `default` does, so that it never ends above it.
+    // `high` begins with all that `default` does, so that it never ends with a larger error.
     if (options.effort == ChordEffort::kHigh && leaves_all_open(options) && !warm)
       plan.add(level_of(ChordEffort::kDefault, n));
     plan.add(level_of(options.effort, n));

@@ -12,13 +12,13 @@ namespace matapprox::chord_fit {
 
 namespace {
 
-/// |x| of numbers that come one after the other, as Eigen's stableNorm finds it: without overflow,
-/// by blocks that begin with the first, wherever that lies in memory.
+/// Computes |x| of numbers given in sequence, as Eigen's stableNorm does: without overflow, in
+/// blocks that begin with the first number, whatever its address.
 class StableNorm {
  public:
   static constexpr Index kBlock = 4096;
 
-  /// `count` more; whole blocks, but for the last call.
+  /// Adds `count` numbers: whole blocks, except in the last call.
   void add(const double* numbers, Index count) {
     for (Index first = 0; first < count; first += kBlock)
       add_block(Eigen::Map<const Vector>(numbers + first, std::min(kBlock, count - first)));
@@ -38,15 +38,15 @@ class StableNorm {
   }
 
   double scale_ = 0;
-  double inverse_ = 1;  ///< of scale_
-  double squares_ = 0;  ///< of the numbers over scale_
+  double inverse_ = 1;  ///< 1 / scale_
+  double squares_ = 0;  ///< sum of squares of the numbers over scale_
 };
 
-/// By what factors of these norms are multiplied; nothing if one of them is zero.
+/// Returns the multipliers of factors with these norms; empty if one norm is zero.
 std::vector<double> balancing(const std::vector<double>& norms, double scale) {
   if (std::ranges::find(norms, 0.0) != norms.end()) return {};
-  // All norms become g, g^M = scale times their product. The first factor takes what the others
-  // leave of `scale`, so that rounding in g does not change the product.
+  // All norms become g, where g^M is `scale` times their product. The first multiplier is `scale`
+  // over the others, so that rounding in g does not change the product.
   const Eigen::Map<const Vector> all(norms.data(), std::ssize(norms));
   const double log_g =
       (all.array().log().sum() + std::log(scale)) / static_cast<double>(all.size());

@@ -7,25 +7,25 @@
 
 namespace matapprox::chord_fit {
 
-/// W_m[i, 0] = 1/2 + z/10, W_m[i, k > 0] = 1/2 / (K_m - 1) + z/10: a product near the average of
-/// staying and moving, with noise enough to leave the symmetric saddle.
-/// `start` counts from 0.
+/// Draws W_m[i, 0] = 1/2 + z/10, W_m[i, k > 0] = 1/2 / (K_m - 1) + z/10, z normal: half of each
+/// row's weight stays and half moves, with enough noise to leave the symmetric saddle. `start`
+/// counts from 0.
 Vector random_start(const ChordPattern& pattern, std::uint64_t seed, Index start);
 
-/// Entries uniform in [1/K_m, 1/K_m + 0.01] [KYCY22, Sect. 5.1], brought from the scale of A, in
-/// which they are drawn, to that of A / unit.
+/// Draws entries uniform in [1/K_m, 1/K_m + 0.01] [KYCY22, Sect. 5.1] in the scale of A and
+/// rescales them to that of A / unit.
 Vector paper_start(const ChordPattern& pattern, std::uint64_t seed, Index start, double unit);
 
-/// The caller's factors, in the scale of A / unit. Throws InvalidArgument if they are of another
-/// pattern or not finite.
+/// Returns the caller's factors in the scale of A / unit. Throws InvalidArgument if they have
+/// another pattern or are not finite.
 Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double unit);
 
 /// Multiplies the product W_1...W_M by `scale` > 0 and makes the Frobenius norms of the factors
-/// equal; the product is otherwise unchanged to rounding, about M eps relative. A chain with a zero
-/// factor is left as it is: its product is zero.
+/// equal; the product is otherwise unchanged up to rounding, about M eps relative. A chain with a
+/// zero factor is left unchanged, because its product is zero.
 void balance(const ChordPattern& pattern, double scale, double* values);
-/// The same where the values lie, to the bit: a column of them, which the host reads once, a piece
-/// at a time.
+/// The same in the memory space of the values, with the same bits. They are one column, which the
+/// host reads once, in pieces.
 void balance(const ChordPattern& pattern, double scale, MultiVector& values);
 
 }  // namespace matapprox::chord_fit

@@ -15,8 +15,8 @@ namespace {
 
 constexpr Index kTargetPanelColumns = 64;
 constexpr Index kLargestCopy = 4096;
-/// Of a sample, whose columns need not be there together: an even number, so that each column
-/// begins at an address as aligned as in the whole sample.
+/// Columns per panel of a sample, whose columns need not be in memory together. An even number, so
+/// that each column begins at an address as aligned as in the whole sample.
 constexpr std::size_t kSamplePanelColumns = 16;
 
 bool copy_is_affordable(Index n) {
@@ -50,8 +50,8 @@ void store_row_major(const Matrix& panel, double* rows, Index stride) {
   }
 }
 
-/// |X|_F of a matrix whose columns come a panel at a time, with the bits of X.stableNorm(): its own
-/// step, which Eigen 3.4 has for each column.
+/// Computes |X|_F from panels of columns, with the bits of X.stableNorm(): uses the step that
+/// Eigen 3.4 applies to each column.
 class StableNormByPanels {
  public:
   void add(const Matrix& panel) {
@@ -61,7 +61,7 @@ class StableNormByPanels {
   double value() const { return scale_ * std::sqrt(squares_); }
 
  private:
-  double squares_ = 0;  ///< of the numbers over scale_
+  double squares_ = 0;  ///< sum of squares of the numbers over scale_
   double scale_ = 0;
   double inverse_ = 1;
 };
@@ -123,7 +123,8 @@ void Target::read_all(const RunControl& control) {
 
 namespace {
 
-/// Of place p in one ordering, the place in another.
+/// Returns, for each place in the ordering `nodes`, the place of its node in the ordering with
+/// inverse `places`. An empty vector stands for the natural order.
 std::vector<Index> places_between(const std::vector<Index>& places,
                                   const std::vector<Index>& nodes,
                                   Index n) {

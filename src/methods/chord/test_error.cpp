@@ -9,7 +9,7 @@
 namespace matapprox::chord_fit {
 namespace {
 
-/// Three matrices of so many columns are there at a time.
+/// Columns per panel; three matrices of this width are in memory at a time.
 constexpr std::size_t kPanel = 16;
 
 }  // namespace
@@ -37,7 +37,7 @@ std::optional<TestError> chord_test_error(const LinearOperator& A,
   const auto square_norms = (norms / scale).array().square();
   const double ratio = square_errors.sum() / square_norms.sum();
   if (ratio == 0) return TestError{};
-  // Var(ratio) of a quotient of sums, by the residuals e_c^2 - ratio n_c^2.
+  // Variance of the ratio, a quotient of sums, from the residuals e_c^2 - ratio n_c^2.
   const double spread = (square_errors - ratio * square_norms).square().sum();
   const auto size = static_cast<double>(count);
   const double deviation = std::sqrt(size / (size - 1) * spread) / square_norms.sum();

@@ -63,7 +63,7 @@ Matrix ChosenColumns::dense(Index k) const {
 }
 
 NonzeroRows ChosenColumns::nonzero_rows(Index k) const {
-  std::vector<Index> place(static_cast<std::size_t>(A_.rows()), -1);  // in the result
+  std::vector<Index> place(static_cast<std::size_t>(A_.rows()), -1);  // row in the result, or -1
   Index count = 0;
   const auto take = [&](Index row) {
     Index& at = place[static_cast<std::size_t>(row)];
@@ -98,7 +98,7 @@ NonzeroRows ChosenColumns::nonzero_rows(Index k) const {
   return result;
 }
 
-/// C^T, so that there is one pointer per chosen column, not per row of A.
+/// Returns C^T, which has one row pointer per chosen column instead of one per row of A.
 SparseMatrix ChosenColumns::sparse_rows(Index k) const {
   SparseMatrix result(k, A_.rows());
   result.reserve(nonzeros_[static_cast<std::size_t>(k)]);

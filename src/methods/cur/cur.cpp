@@ -42,7 +42,8 @@ void select(const LinearOperator& A,
   selection.rows.fetch(selection.order.rows, count, control);
 }
 
-/// How many columns and rows the budget would admit if each had an average number of nonzeros.
+/// Number of columns and rows that the budget would admit if each had an average number of
+/// nonzeros.
 Index expected_rank(const LinearOperator& A, const StorageBudget& budget, Index most) {
   const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
   const double nonzeros = static_cast<double>(A.known_facts().nonzeros.value_or(0));
@@ -68,7 +69,8 @@ StorageBudget limit_of(const LinearOperator& A, const StorageBudget& budget) {
   return budget.is_set() ? budget : default_budget(A.rows(), A.cols(), budget.precision);
 }
 
-/// The largest rank up to `most` that fits the budget with `matrices` of k x k between C and R.
+/// Returns the largest rank up to `most` that fits the budget with `matrices` k x k matrices
+/// between C and R.
 Index admitted_rank(const LinearOperator& A,
                     const StorageBudget& limit,
                     const Selection& selection,
@@ -83,8 +85,8 @@ Index admitted_rank(const LinearOperator& A,
   return k;
 }
 
-/// The largest selection that fits the budget with one factor between C and R. How much the chosen
-/// columns and rows take is known only once they are fetched, so that more are ordered and fetched
+/// Makes the largest selection that fits the budget with one factor between C and R. The storage of
+/// the chosen columns and rows is known only once they are fetched, so more are ordered and fetched
 /// until one does not fit.
 void select_within_budget(const LinearOperator& A,
                           const CurOptions& options,
@@ -99,7 +101,7 @@ void select_within_budget(const LinearOperator& A,
     if (count == most || !limit.admits(storage(count), A.rows(), A.cols())) break;
   }
   selection.rank = admitted_rank(A, limit, selection, count, 1);
-  // Throws, with what one column and row take, if even they do not fit.
+  // Throws, stating the storage of one column and row, if even they do not fit.
   if (selection.rank == 1) resolve_rank(kCur, 0, limit, A.rows(), A.cols(), 1, storage);
 }
 
@@ -112,8 +114,8 @@ std::vector<Factor> middle_of(const LinearOperator& A,
                      control);
 }
 
-/// The same within the budget: where it takes three factors and there is no room for them, of fewer
-/// columns and rows.
+/// The same within the budget: if three factors are needed and do not fit, uses fewer columns and
+/// rows.
 std::vector<Factor> middle_within_budget(const LinearOperator& A,
                                          const CurOptions& options,
                                          const RunControl& control,
@@ -141,7 +143,7 @@ void CurOptions::visit(OptionVisitor& v) {
 
 Approximation cur(const LinearOperator& A, const CurOptions& options, const RunControl& control) {
   const Index most = std::min(A.rows(), A.cols());
-  if (options.rank != 0 || most == 0) {  // checks them
+  if (options.rank != 0 || most == 0) {  // validates the options
     resolve_rank(kCur, options.rank, options.budget, A.rows(), A.cols(), most, [](Index) {
       return Storage{};
     });

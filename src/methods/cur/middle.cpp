@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kMiddle = "cur";
 constexpr double kDoubleRounding = std::numeric_limits<double>::epsilon();
-/// One factor does where its rounding costs at most this share of the error of the best U: the sum
-/// of both squares is then at most 1.01 of the best.
+/// One factor is used if its rounding costs at most this fraction of the error of the best U: the
+/// sum of both squares is then at most 1.01 of the best.
 constexpr double kSmallShare = 0.1;
 
 /// Largest relative error of rounding a number to that precision.
@@ -40,8 +40,8 @@ Matrix rounded(const Matrix& X, Precision precision) {
 /// The exponent of a power of two.
 int exponent_of(double power) { return std::ilogb(power); }
 
-/// 2^exponent C = Q S Y^T D, D the lengths of the columns, S the singular values of C with columns
-/// of length 1 that rounding leaves: p of them. Q is without the rows where C is zero.
+/// 2^exponent C = Q S Y^T D, where D are the lengths of the columns and S the p singular values
+/// above rounding of C with columns of length 1. Q omits the rows where C is zero.
 struct Decomposed {
   Matrix Q;  ///< |rows| x p, orthonormal columns
   Vector S;  ///< p
@@ -50,11 +50,12 @@ struct Decomposed {
   int exponent = 0;
 };
 
-/// A direction of the basis is worth what it adds to the core, whatever its singular value s, and
-/// costs a share of that: S and products with Y S^-1 are known to about sqrt(k) eps S(0) / s, as
-/// sums of k terms whose rounding errors are independent. So it pays down to small multiples of
-/// that S(0), and each one that is left out may be most of the error. Directions from which a
-/// stored U1 would be wrong by its own size, also after U2 was fitted to it, are left out, too.
+/// Returns the number of basis directions to keep. A direction contributes its part of the core,
+/// whatever its singular value s, and loses a fraction of that to rounding: S and products with Y
+/// S^-1 are known to about sqrt(k) eps S(0) / s, as sums of k terms with independent rounding
+/// errors. So directions pay off down to s of a few sqrt(k) eps S(0), and each one that is left out
+/// may be most of the error. Directions from which a stored U1 would be wrong by its own size, even
+/// after U2 is fitted to it, are also left out.
 Index numerical_rank(const Vector& S, Precision precision) {
   const double unit = precision == Precision::kDouble || precision == Precision::kPacked
                           ? 0.0
@@ -68,7 +69,8 @@ Index numerical_rank(const Vector& S, Precision precision) {
 
 Decomposed decompose(const Matrix& values, Precision precision) {
   Matrix C = rounded(values, precision);
-  if (!C.allFinite()) C = values;  // whoever rounds the factor says that it is out of range
+  // A factor that is out of range is reported where it is rounded.
+  if (!C.allFinite()) C = values;
   const double scale = unit_scale(C);
   C *= scale;
   Decomposed result;
@@ -85,12 +87,12 @@ Decomposed decompose(const Matrix& values, Precision precision) {
   return result;
 }
 
-/// C^+ for 2^exponent C = Q S Y^T D is this times Q^T: D^-1 Y S^-1.
+/// Returns D^-1 Y S^-1, which times Q^T is C^+ for 2^exponent C = Q S Y^T D.
 Matrix inverse_part(const Decomposed& C) {
   return C.D.cwiseInverse().asDiagonal() * C.Y * C.S.cwiseInverse().asDiagonal();
 }
 
-/// The best core between the bases, 2^exponent A in them, and what it leaves out.
+/// The best core between the bases, which is 2^exponent A in them, and its residual.
 struct Core {
   Matrix M;  ///< p x q
   int exponent = 0;
@@ -117,7 +119,7 @@ Core core_of(const LinearOperator& A,
   return core;
 }
 
-/// Whether products with one rounded U lose little, in the Frobenius norm: an entry of S_C^-1 M
+/// True if products with one rounded U lose little in the Frobenius norm: an entry of S_C^-1 M
 /// S_R^-1 is rounded once in storage, and products with it in doubles lose rounding times |C| |R|.
 bool one_factor_is_stable(const Core& core,
                           const Decomposed& left,
@@ -133,7 +135,7 @@ bool one_factor_is_stable(const Core& core,
          std::max(kSmallShare * core.residual, ordinary);
 }
 
-/// 2^exponent X, also where that power is out of range.
+/// Returns 2^exponent X, even if that power is out of range.
 Matrix scaled(const Matrix& X, int exponent) {
   return X.unaryExpr([exponent](double x) { return std::ldexp(x, exponent); });
 }
@@ -146,17 +148,17 @@ Matrix one_factor(const Core& core, const Decomposed& left, const Decomposed& ri
   return scaled(U, left.exponent + right.exponent - core.exponent);
 }
 
-/// T^-1 M, where C 2^-exponent `stored` is the basis times T: what fits M to the factor as it is
-/// stored.
+/// Fits M to the factor as it is stored: returns T^-1 M, where C 2^-exponent `stored` is the basis
+/// times T.
 Matrix fitted_to(const Matrix& stored, const Decomposed& C, int exponent, const Matrix& M) {
   const Matrix T = C.S.asDiagonal() *
                    kernels::transpose_product(C.Y, C.D.asDiagonal() * scaled(stored, -exponent));
   return Eigen::HouseholderQR<Matrix>(T).solve(M);
 }
 
-/// U1, U2 and U3. U2 is fitted to U1 and U3 as they are stored, so that rounding them costs nothing
-/// as long as they keep their ranks. Powers of two bring the three to about the same size, in which
-/// they and products with them stay within the range of their precision.
+/// Returns U1, U2 and U3. U2 is fitted to U1 and U3 as they are stored, so that rounding them costs
+/// nothing as long as they keep their ranks. Powers of two bring the three to about the same size,
+/// at which they and products with them stay within the range of their precision.
 std::vector<Factor> three_factors(const Core& core,
                                   const Decomposed& left,
                                   const Decomposed& right,

@@ -22,7 +22,7 @@ constexpr Index kOversampling = 10;
 constexpr Index kScoredColumns = 64;
 enum SelectionDraw : Index { kColumnDraw = 5, kRowDraw = 6 };
 
-/// Columns by column-pivoted QR of a Gaussian sketch of `count` + 10 rows [VM17].
+/// Orders columns by column-pivoted QR of a Gaussian sketch of `count` + 10 rows [VM17].
 std::vector<Index> pivoted_order(const LinearOperator& A,
                                  Index count,
                                  std::uint64_t seed,
@@ -34,8 +34,8 @@ std::vector<Index> pivoted_order(const LinearOperator& A,
   return kernels::pivoted_qr_order(sketch.transpose());
 }
 
-/// The discrete empirical interpolation of singular vectors [SE16]: Gaussian elimination with row
-/// pivoting; the j-th index needs the first j vectors only.
+/// Orders indices by discrete empirical interpolation of singular vectors [SE16]: Gaussian
+/// elimination with row pivoting. The j-th index depends on the first j vectors only.
 std::vector<Index> deim_order(Matrix V) {
   std::vector<Index> order;
   for (Index j = 0; j < V.cols(); ++j) {
@@ -53,7 +53,7 @@ std::vector<Index> deim_order(Matrix V) {
   return order;
 }
 
-/// Puts the indices that `order` lacks behind it.
+/// Appends the indices missing from `order`.
 std::vector<Index> completed(std::vector<Index> order, Index n) {
   std::vector<bool> seen(static_cast<std::size_t>(n), false);
   for (const Index i : order) seen[static_cast<std::size_t>(i)] = true;

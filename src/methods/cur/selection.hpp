@@ -7,14 +7,14 @@
 
 namespace matapprox {
 
-/// Columns and rows of A in the order in which they are worth taking; the first k of an order found
-/// for more than k are a selection of k.
+/// Columns and rows of A in order of preference; the first k of an order found for more than k are
+/// a selection of k.
 struct CurOrder {
   std::vector<Index> columns;
   std::vector<Index> rows;
 };
 
-/// Orders of at least `count` columns and rows.
+/// Orders at least `count` columns and rows.
 CurOrder cur_order(const LinearOperator& A,
                    Index count,
                    const CurOptions& options,

@@ -14,12 +14,12 @@
 namespace matapprox::exact_store {
 namespace {
 
-/// Rows and columns of a tile: as many as a cache holds.
+/// Rows and columns of a tile, which fits into a cache.
 constexpr Index kTileSide = 256;
 constexpr int kWidestTileInteger = 16;
 constexpr double kLargestTileInteger = 0x1p31;
 
-/// Bits in which the entries have room as integers; 0 where they are none, or too far apart.
+/// Number of bits that hold the entries as integers; 0 if they are not integers or too far apart.
 int integer_width(const Matrix& A) {
   if (!(A.array() == A.array().round()).all()) return 0;
   const double least = A.minCoeff();
@@ -35,7 +35,8 @@ Index values_of(const DenseTiles& tiles, Index row, Index rows, Index column, In
   return half ? rows * (rows + 1) / 2 : rows * columns;
 }
 
-/// To the bit, by tiles, so that both images of one are in the cache.
+/// True if A is exactly symmetric. Compares by tiles, so that a tile and its mirror image are in
+/// the cache.
 bool is_symmetric(const Matrix& A) {
   if (A.rows() != A.cols()) return false;
   constexpr Index kSide = 64;
@@ -53,7 +54,7 @@ bool is_symmetric(const Matrix& A) {
   return symmetric;
 }
 
-/// visit(row, rows, column, columns) for the tiles that are stored.
+/// Calls visit(row, rows, column, columns) for each stored tile.
 template <class Visit>
 void for_tiles(const DenseTiles& tiles, const Visit& visit) {
   for (Index column = 0; column < tiles.cols; column += kTileSide) {

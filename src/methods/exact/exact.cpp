@@ -23,17 +23,17 @@ namespace matapprox {
 namespace {
 
 constexpr const char* kExact = "exact";
-/// Entries that are not 0, at most, of what is looked at as a sparse matrix too.
+/// Largest fraction of nonzeros at which A is also considered as a sparse matrix.
 constexpr double kWorthSparse = 0.6;
 
-/// A as it is in memory, dense, sparse or both.
+/// A in memory: dense, sparse or both.
 struct Entries {
-  const Matrix* dense = nullptr;  ///< A's own, or `made`
+  const Matrix* dense = nullptr;  ///< the operator's own matrix, or `made`
   std::unique_ptr<const Matrix> made;
   std::optional<SparseMatrix> sparse;
 };
 
-/// Throws NumericalError for NaN or Inf.
+/// Counts the nonzeros. Throws NumericalError for NaN or Inf.
 double count_nonzeros(const Matrix& A) {
   Vector counts(A.cols());
   parallel_for(A.cols(), [&](Index j) {
@@ -82,11 +82,11 @@ Approximation result_of(FactorValue value, std::string form, const ExactOptions&
   return {{make_factor("A", std::move(value))}, std::move(summary)};
 }
 
-/// A store that was not made yet.
+/// A form in which A can be stored.
 struct Store {
   ExactSize size;
-  exact_store::DenseTiles tiles;       ///< how, where it is dense
-  std::optional<PackedSparse> sparse;  ///< made: its size is not known before
+  exact_store::DenseTiles tiles;       ///< format of a dense form, built only when chosen
+  std::optional<PackedSparse> sparse;  ///< already packed, because its size is not known before
 };
 
 /// All forms, smallest first.

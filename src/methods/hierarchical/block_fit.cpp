@@ -9,80 +9,83 @@
 namespace matapprox::blocks {
 namespace {
 
-/// The search for a price ends within this of a budget or of a squared error, as logarithms, or
-/// where prices are so near to each other.
+/// The search for a price ends when the logarithm of the bytes or of the squared error is this
+/// close to its target, or when the logarithms of the bracketing prices differ by at most
+/// kNearPrices.
 constexpr double kNearBudget = 1e-3;
 constexpr double kNearError = 0.01;
-/// And a first idea of it within this.
+/// The same for the first, rough search.
 constexpr double kNearIdea = 1;
 constexpr double kNearPrices = 1e-6;
-/// Bytes fall at first with about this power of the price; steps go so much further than to where
-/// what was seen points, at least and at most by these factors, as logarithms.
+/// Power of the price with which bytes are assumed to fall at first. A step is kBeyond times the
+/// one that the slope predicts, limited to kMinStep .. kMaxStep, in the logarithm of the price.
 constexpr double kFirstSlope = 0.5;
-/// A budget is first tried at the price at which so many times as many bytes are worth the energy;
-/// with small nodes alone, for a first idea, at a lower one: in smooth matrices that is nearer.
+/// The first price is the energy over this many times the budget. The rough search, with small
+/// nodes alone, starts at a lower one, which is nearer to the final price of smooth matrices.
 constexpr double kFirstBytes = 256;
 constexpr double kFirstBytesOfIdea = 65536;
 constexpr double kBeyond = 1.25;
 constexpr double kMinStep = 0.05;
 constexpr double kMaxStep = 5;
-/// An excess is not counted beyond that.
+/// Bound to which an excess is clamped.
 constexpr double kMaxExcess = 50;
-/// Of the energy of the matrix: the price at which everything that pays is stored.
+/// Price, relative to the energy of the matrix, at which everything that pays is stored.
 constexpr double kMinPrice = 1e-45;
-/// Squared errors below this part of the energy are rounding.
+/// Squared errors below this fraction of the energy are rounding errors.
 constexpr double kNoEnergy = 1e-32;
-/// Part of a tolerance that is aimed at first: the noise is tabulated, not measured.
+/// Fraction of the tolerance that is the first target: the noise is tabulated, not measured.
 constexpr double kAim = 0.95;
 constexpr int kMaxCorrections = 3;
-/// A squared error of at least this part of what a tolerance allows is near enough to it; less is
-/// aimed at less, by at most this factor at a time, in so many rounds.
+/// A squared error of at least this fraction of the allowed one is near enough to the tolerance. If
+/// it is smaller, the target is raised, by at most kMaxRaise at a time, in at most kMaxRaises
+/// rounds.
 constexpr double kNearTolerance = 0.9;
 constexpr double kMaxRaise = 8;
 constexpr int kMaxRaises = 5;
 constexpr int kMaxAims = 12;
-/// A fit within the tolerance with at most so many times the bytes of one beyond it is not made
-/// smaller: what lies between them gains less than another round is worth.
-constexpr double kWorthASmallerFit = 1.15;
-/// How often a choice is made again with the noise that was found.
+/// A fit within the tolerance is accepted if it takes at most this many times the bytes of one that
+/// misses the tolerance: another round could gain no more than that.
+constexpr double kAcceptedBytes = 1.15;
+/// Number of rounds that repeat the choice with the noise found in the one before.
 constexpr int kLearningRounds = 2;
-/// A round that leaves more than this part of the squared error of those before is the last one.
+/// A round whose squared error is above this fraction of the best one before is the last.
 constexpr double kWorthARound = 0.98;
 /// Bytes of a value of A.
 constexpr double kDoubleBytes = 8;
 
-/// How far a choice is above what is asked for, as a logarithm: a falling function of the price.
+/// Logarithm of a choice's bytes or accuracy over its target; it falls as the price rises.
 struct Excess {
   std::function<double(const Total&)> of;
-  bool above = false;  ///< the choice to end with has an excess of 0 or more; else of 0 or less
-  double near = 0;     ///< and is not further from 0 than that
+  bool above = false;  ///< the final choice has an excess of 0 or more; else of 0 or less
+  double near = 0;     ///< largest |excess| of the final choice
 };
 
-/// A price that was tried, as a logarithm, and the excess there.
+/// Logarithm of a tried price, and the excess there.
 struct TriedPrice {
   double log = 0;
   double excess = 0;
 };
 
-/// Where the line through two prices comes to `wanted`, as a part of the way, not too near to
-/// either.
+/// Fraction of the interval from `low` to `high` at which the line through both reaches `wanted`,
+/// kept away from the ends.
 double part_of_way(const TriedPrice& low, const TriedPrice& high, double wanted) {
   const double part = (low.excess - wanted) / (low.excess - high.excess);
   return std::clamp(part, 0.1, 0.9);
 }
 
-/// Finds the price of a byte at which the excess changes sign: in steps from the price that an
-/// earlier search ended with, or from energy / bytes, each as far as the ones before point, and
-/// then between two by false position and bisection. (Far below it blocks would be searched for
-/// triplets that nobody stores.) The choices stand at the last price with the sign that is asked
-/// for, or at the last that there is, and the total there is returned.
+/// Finds the price of a byte at which the excess changes sign. The search starts at the final price
+/// of an earlier search, or at energy / bytes, extrapolates until the sign changes, and continues
+/// between the last two prices by false position and bisection. (Far below that price, blocks would
+/// be searched for triplets that are never stored.) At the end the choices are those of the last
+/// price whose excess has the required sign, or of the last price if none has; the total of these
+/// choices is returned.
 Total search_price(RateDistortion& choices,
                    double energy,
                    double bytes,
                    const Excess& excess,
                    const std::function<Total(double)>& at_price) {
   Total total;
-  // In units of a power of 2 next to the energy: a matrix times a power of 2 is divided alike.
+  // The unit of energy is a power of 2: a matrix times a power of 2 is divided in the same way.
   int exponent = 0;
   std::frexp(energy, &exponent);
   const double unit = std::ldexp(1.0, exponent);
@@ -95,7 +98,7 @@ Total search_price(RateDistortion& choices,
   const auto is_near = [&](const TriedPrice& tried) {
     return std::abs(tried.excess - wanted) <= 0.5 * excess.near;
   };
-  // At most to where a byte costs as much as the whole matrix.
+  // At the highest price one byte costs as much as dropping the whole matrix.
   const double highest = std::log(energy);
   TriedPrice last =
       try_price(std::log(choices.price() > 0 ? choices.price() / unit : energy / bytes));
@@ -104,7 +107,7 @@ Total search_price(RateDistortion& choices,
   while (!is_near(last) && (last.excess > 0) == (before.excess > 0)) {
     const bool up = last.excess > 0;
     if (up && last.log >= highest) return total;
-    // Everything is stored as well as it can be.
+    // Everything is already stored as accurately as possible.
     const bool all = last.log < highest + std::log(kMinPrice) ||
                      total.squared_error <= kNoEnergy * energy * unit;
     if (!up && all) return total;
@@ -155,7 +158,7 @@ BlockFit fit_within_bytes(BlockTree& tree,
                   false,
                   kNearIdea};
   if (tree.source().exhaustive()) {
-    // At prices far from the right one large blocks take long and tell little.
+    // Far from the final price, large blocks take long and reveal little.
     search_price(choices, tree.energy(), kFirstBytesOfIdea * bytes, of_bytes, [&](double price) {
       return choices.small_nodes_at_price(price, control);
     });
@@ -187,7 +190,7 @@ BlockFit fit_within_tolerance(BlockTree& tree,
                               double tolerance,
                               double unit,
                               const RunControl& control) {
-  // The energy of a source that is not exhaustive gets better known by and by.
+  // The estimated energy of a source that is not exhaustive improves with each search.
   const auto wanted = [&] { return tolerance * tolerance * tree.energy(); };
   const double entries =
       static_cast<double>(tree.source().rows()) * static_cast<double>(tree.source().cols());
@@ -196,10 +199,10 @@ BlockFit fit_within_tolerance(BlockTree& tree,
   std::optional<BlockFit> best;
   double reaching = 0;      // the last share that reached the tolerance
   Index beyond = 0;         // bytes of the last fit that did not; 0: none yet
-  double chosen_bytes = 0;  // of the last choice that was encoded
-  bool is_within = false;   // whether that reached the tolerance
+  double chosen_bytes = 0;  // estimate for the last choice that was encoded
+  bool is_within = false;   // true if that choice reached the tolerance
   const auto is_small_enough = [&] {
-    return static_cast<double>(bytes_of(*best)) <= kWorthASmallerFit * static_cast<double>(beyond);
+    return static_cast<double>(bytes_of(*best)) <= kAcceptedBytes * static_cast<double>(beyond);
   };
   for (int round = 0;; ++round) {
     const Excess of_accuracy{
@@ -208,7 +211,7 @@ BlockFit fit_within_tolerance(BlockTree& tree,
         kNearError};
     const Total total =
         search_price(choices, tree.energy(), kDoubleBytes * entries, of_accuracy, at_price);
-    if (best && total.bytes == chosen_bytes && round < kMaxRaises) {  // the last choice again
+    if (best && total.bytes == chosen_bytes && round < kMaxRaises) {  // no new choice
       if (is_within) reaching = share;
       share = is_within ? kMaxRaise * share : std::sqrt(reaching * share);
       continue;

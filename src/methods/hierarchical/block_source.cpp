@@ -11,15 +11,15 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Squares of singular values from a Gram matrix are right to about this part of the largest.
+/// Accuracy of squared singular values from a Gram matrix, relative to the largest one.
 constexpr double kGramAccuracy = 1e-13;
-/// Columns of a Gram matrix that are computed at a time, down to the diagonal.
+/// Least number of columns of a Gram matrix that are computed at a time, down to the diagonal.
 constexpr Index kGramBlock = 32;
-/// Of the smaller side: above that all of them are found at once.
+/// If more than 1 / kMaxPartFound of the squares are needed, all are computed at once.
 constexpr Index kMaxPartFound = 2;
 
-/// B B^T or B^T B, whichever is smaller: the blocks on the diagonal and above, their mirror images
-/// copied.
+/// Computes B B^T or B^T B, whichever is smaller: blocks on and above the diagonal by products,
+/// their mirror images by copying.
 Matrix gram_matrix(const ConstBlock& B) {
   const bool of_rows = B.rows() <= B.cols();
   const Index n = std::min(B.rows(), B.cols());
@@ -51,7 +51,7 @@ Vector gram_squares(const Matrix& G) {
   return kernels::symmetric_eigenvalues(G).reverse().cwiseMax(0.0);
 }
 
-/// By the exponent of the square; the least numbers are in the last bin anyway.
+/// Bin of a square, from its exponent; the smallest numbers are in the last bin anyway.
 int bin_of(double square, int top) {
   if (square <= 0) return -1;
   const auto exponent = static_cast<int>(std::bit_cast<std::uint64_t>(square) >> 52U) - 1023;
@@ -89,8 +89,8 @@ Vector squares_of(const ConstBlock& B, bool accurate) {
                   : gram_squares(gram_matrix(B));
 }
 
-/// Pivoted Cholesky factorization of the Gram matrix, L L^T, as far as it goes: the squares of L
-/// are those of B but for what is left of the diagonal, the sum of all others.
+/// Computes a partial pivoted Cholesky factorization L L^T of the Gram matrix: the squares of L are
+/// those of B, up to the remaining diagonal, whose sum is the sum of all other squares.
 LeadingSquares squares_down_to(const ConstBlock& B, double least) {
   const Matrix G = gram_matrix(B);
   const Index most = G.rows() / kMaxPartFound;
@@ -132,7 +132,7 @@ void measure_entries(const ConstBlock& B, Node& node, bool with_sizes, int top) 
       const double square = B(i, j) * B(i, j);
       node.energy += square;
       largest = std::max(largest, square);
-      // Of a symmetric block the upper triangle is kept, its entries standing for two.
+      // A symmetric block stores its upper triangle; an entry off the diagonal stands for two.
       if (!with_sizes || (node.on_diagonal && i > j)) continue;
       const int bin = bin_of(square, top);
       if (bin < 0) continue;

@@ -6,15 +6,15 @@
 
 namespace matapprox::blocks {
 
-/// B ~ U diag(values) V^T with orthonormal columns; of a block on the diagonal of a symmetric
-/// matrix U diag(values) U^T, V empty and values of either sign. |values| descend.
+/// B ~ U diag(values) V^T with orthonormal columns. For a block on the diagonal of a symmetric
+/// matrix it is U diag(values) U^T, with V empty and values of either sign. |values| descend.
 struct Triplets {
   Matrix U;
   Vector values;
   Matrix V;
 };
 
-/// Where the blocks of a matrix come from, its entries neither far above nor far below 1. Every
+/// Provides the blocks of a matrix whose entries are neither far above nor far below 1. Every
 /// member may be called from several threads, for different nodes.
 class BlockSource {
  public:
@@ -22,32 +22,32 @@ class BlockSource {
   virtual Index rows() const = 0;
   virtual Index cols() const = 0;
   virtual bool symmetric() const = 0;
-  /// True if all nodes are looked at; else those that may matter are described when a choice first
-  /// comes to them.
+  /// True if all nodes are described at the start; otherwise a node is described only when a choice
+  /// first reaches it.
   virtual bool exhaustive() const = 0;
-  /// |A|_F^2, as well as it is known without looking at nodes.
+  /// |A|_F^2, as well as it is known before nodes are described.
   virtual double energy() const = 0;
-  /// Finds energy, sizes of entries and what else comes with them; squares below `least` need not
-  /// be told from zero.
+  /// Computes the energy, the sizes of the entries and whatever else is obtained with them. Squares
+  /// below `least` need not be distinguished from zero.
   virtual void describe(Node& node, double least) const = 0;
-  /// What to do when some leading squares are known, each a lower bound.
+  /// Verdict on a search, given lower bounds of some leading squares.
   enum class Search {
     kGoOn,
-    kGiveUp,      ///< nothing is to be gained by the node
-    kCannotTell,  ///< nor will more squares of these say so
+    kGiveUp,      ///< the node cannot gain anything
+    kCannotTell,  ///< more of these squares cannot show that either
   };
-  /// `rest`: what all others sum up to, of the same block.
+  /// `rest`: sum of all other squares of the same block.
   using Judge = std::function<Search(const Vector& squares, double rest)>;
   /// Gives the node at least its `count` largest squared singular values, or all of at least about
-  /// `least`; or, where `judge` gives up on the way, none but lower bounds.
+  /// `least`. If `judge` returns kGiveUp, the node may get lower bounds only.
   virtual void find_spectrum(Node& node, Index count, double least, const Judge& judge) const = 0;
-  /// Computes what is known again with more digits where `least` is below what is right.
+  /// Recomputes the known squares with more digits if `least` is below their accuracy.
   virtual void refine_spectrum(Node& node, double least) const = 0;
-  /// True if what is at low rank is taken from triplets(), not from all entries.
+  /// True if a low-rank node is encoded from triplets(), not from all entries.
   virtual bool gives_triplets(const Node& node) const = 0;
-  /// Those behind the node's squares.
+  /// Singular triplets that belong to the node's squares.
   virtual Triplets triplets(const Node& node) const = 0;
-  /// All entries of the block: where they lie, or in `space`.
+  /// All entries of the block: a view of existing memory, or of `space`.
   virtual ConstBlock block(const Node& node, Matrix& space) const = 0;
 
  protected:
@@ -56,30 +56,30 @@ class BlockSource {
   BlockSource& operator=(const BlockSource&) = default;
 };
 
-/// Squared singular values of B, by a Gram matrix or, if `accurate`, of B itself.
+/// Squared singular values of B, from a Gram matrix or, if `accurate`, from B itself.
 Vector squares_of(const ConstBlock& B, bool accurate);
-/// The leading squares of a block, and what all others sum up to.
+/// The leading squares of a block, and the sum of all others.
 struct LeadingSquares {
   Vector values;     ///< descending
-  double rest = -1;  ///< 0 or more where it is negligible; else none is larger than the last value
+  double rest = -1;  ///< the sum, if negligible; else -1: no other exceeds the last value
   bool complete = false;
 };
-/// What a sum of squares is negligible below, over the least one that is told from zero.
+/// A sum of squares is negligible below this fraction of the least square that matters.
 inline constexpr double kNegligibleRest = 0.08;
-/// What a search leaves at most, over the same: at prices near to this one it need not begin again.
+/// A search leaves at most this fraction of it, so that nearby prices need no new search.
 inline constexpr double kSearchedRest = 0.125 * kNegligibleRest;
-/// The squares of B, m x n, m <= n, without those whose sum is kSearchedRest of `least`, or all
-/// where that leaves more than half of them or `least` is near to rounding: the Gram matrix, O(m^2
-/// n), and k columns of its pivoted Cholesky factor.
+/// Returns the leading squares of B, m x n, m <= n; the sum of the others is at most kSearchedRest
+/// times `least`. Returns all squares if those are more than half of them, or if `least` is near
+/// rounding. Cost: the Gram matrix, O(m^2 n), and k columns of its pivoted Cholesky factor.
 LeadingSquares squares_down_to(const ConstBlock& B, double least);
-/// True where `least` is below what a Gram matrix shows of these squares.
+/// True if `least` is below the accuracy of these squares when computed from a Gram matrix.
 bool below_gram_accuracy(const Vector& squares, double least);
-/// The same of a node all of whose squares are known.
+/// The same for a node all of whose squares are known.
 inline bool lacks_digits(const Node& node, double least) {
   return node.complete && !node.accurate && below_gram_accuracy(node.squares, least);
 }
-/// The entries of a block, counted and summed: upper triangle of one on the diagonal. Squares are
-/// about 2^top at most.
+/// Sums the squared entries of a block and, if `with_sizes`, counts the entries by size, in a block
+/// on the diagonal only those of the upper triangle. Squares are at most about 2^top.
 void measure_entries(const ConstBlock& B, Node& node, bool with_sizes, int top = 0);
 
 }  // namespace matapprox::blocks

@@ -9,7 +9,7 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Memory for a node of a tree that is there as a whole: its sizes, and some singular values.
+/// Memory per node of a complete tree: the node, its entry sizes and some singular values.
 constexpr double kNodeBytes = sizeof(Node) + sizeof(EntrySizes) + 512;
 
 }  // namespace
@@ -65,7 +65,7 @@ void BlockTree::divide_all() {
   }
 }
 
-/// From the smallest blocks up.
+/// Describes all nodes, from the smallest blocks up.
 void BlockTree::describe_all() {
   for (std::size_t l = levels_.size(); l-- > 0;) {
     Level& nodes = levels_[l];

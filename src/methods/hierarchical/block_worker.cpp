@@ -108,7 +108,7 @@ MessageBytes BlockWorker::choose(MessageReader& request) {
 void BlockWorker::take_choices(const MessageBytes& answer, const std::vector<Node*>& nodes) {
   MessageReader message(answer);
   for (Node* node : nodes) {
-    const std::size_t shape = node->shape;  // shapes are counted on each process
+    const std::size_t shape = node->shape;  // each rank numbers its shapes itself
     read_node(message, *node);
     node->shape = shape;
   }

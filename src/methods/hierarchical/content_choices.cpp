@@ -10,7 +10,7 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Dense leaves are made of blocks up to this many values: larger ones gain nothing.
+/// Largest number of values of a dense leaf: larger blocks gain nothing.
 constexpr Index kMaxDenseValues = Index{1} << 18;
 /// Bytes of the scale and the width of a component.
 constexpr double kComponentBytes = 3;
@@ -50,7 +50,7 @@ ContentChoices::Shape ContentChoices::make_shape(const Node& node) const {
     TripletWidth width{bits, whole_bytes(node.rows, bits) + right + kComponentBytes};
     width.noise = 2 * relative_noise(bits, std::max(node.rows, node.columns));
     if (width.noise >= narrower.noise) continue;
-    // What lies above the line between its neighbors is never the best.
+    // A width above the line between its neighbors is never the best.
     for (;;) {
       const auto& below = shape.triplets.empty() ? narrower : shape.triplets.front();
       width.threshold = (width.bytes - below.bytes) / (below.noise - width.noise);
@@ -68,7 +68,7 @@ ContentChoices::Shape ContentChoices::make_shape(const Node& node) const {
   }
   shape.places = static_cast<double>(values);
   shape.entries = static_cast<double>(node.rows) * static_cast<double>(node.columns);
-  // A leaf of one entry in few bits: its value, width and scale.
+  // A leaf of one entry in few bits stores its value, width and scale.
   constexpr double kOneEntry = 3;
   const double triplet = shape.triplets.empty() ? kOneEntry : shape.triplets.back().bytes;
   shape.cheapest_leaf = leaf_bytes_ + std::min(kOneEntry, triplet);
@@ -108,7 +108,7 @@ Choice ContentChoices::low_rank(const Node& node, double price) const {
   return choice;
 }
 
-/// Each triplet costs the least of what it takes in any width and of what it is if left out.
+/// The cost of each triplet is the minimum over all widths and over leaving it out.
 double ContentChoices::least_cost_of_low_rank(const Node& node, const Vector& squares) const {
   const double weight = tree_.weight(node);
   double cost = price_ * leaf_bytes_;
@@ -123,14 +123,14 @@ double ContentChoices::least_cost_of_low_rank(const Node& node, const Vector& sq
   return std::max(cost, price_ * shape(node).cheapest_triplets);
 }
 
-/// With a remainder there are the bytes of that at least.
+/// A choice with a remainder costs at least the bytes of the remainder.
 double ContentChoices::least_cost_of_triplets(const Node& node, const Vector& squares) const {
   const double cost = least_cost_of_low_rank(node, squares);
   const std::vector<double>& dense = shape(node).dense_bytes;
   return dense.empty() ? cost : std::min(cost, price_ * (2 * leaf_bytes_ + dense.front()));
 }
 
-/// Summed, not subtracted from the energy, which is right to rounding only.
+/// Squares are summed, not subtracted from the energy, which is accurate only to rounding.
 double ContentChoices::left_by(const Node& node, Index rank) {
   const double known = rank < node.tails.size() ? node.tails(rank) : 0;
   return known + unknown_energy(node);
@@ -159,9 +159,9 @@ Choice ContentChoices::dense(const Node& node) const {
   return best;
 }
 
-/// Leading triplets, and what they leave in few bits for each entry. The remainder takes in the
-/// noise of the triplets too: a unit of their squared error is worth as much as the remainder's
-/// noise leaves of it, which makes bytes for them dearer.
+/// Considers leading triplets with their remainder in few bits per entry. The remainder includes
+/// the quantization noise of the triplets, of which only the factor `noise` is left after it is
+/// quantized. Bytes for triplets are therefore 1 / `noise` times as expensive.
 Choice ContentChoices::low_rank_and_dense(const Node& node) const {
   const std::vector<double>& bytes = shape(node).dense_bytes;
   Choice best = nothing(node);
@@ -179,7 +179,7 @@ Choice ContentChoices::low_rank_and_dense(const Node& node) const {
   return best;
 }
 
-/// The bins of the largest entries, as many as pay.
+/// Considers the bins of the largest entries, as many as pay.
 Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
   const double weight = tree_.weight(node);
   Choice best = other;
@@ -190,8 +190,8 @@ Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
     if (sizes.counts[k] == 0) continue;
     count += sizes.counts[k];
     const double dropped = sizes.energies[k + 1];
-    // A distance takes at least a byte, and one more where it is above 127: of a geometric
-    // distribution.
+    // A distance takes one byte, and a second one above 127. Distances are assumed to have a
+    // geometric distribution.
     if (price_ * count * (1 + widths_.front() / 8.0) >= best.cost(price_)) break;
     if (price_ * count + weight * dropped >= best.cost(price_)) continue;
     const double distance = 1 + std::exp(-128 * count / shape(node).places);
@@ -202,7 +202,7 @@ Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
                     weight * (dropped + entry_noise_[w] * (sizes.energies[0] - dropped)),
                     leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
       choice.bits = bits;
-      // The last bin holds all that are smaller, but no zeros.
+      // The last bin contains all smaller entries except zeros.
       choice.least_square = k + 1 == EntrySizes::kBins
                                 ? std::numeric_limits<double>::denorm_min()
                                 : std::ldexp(1.0, sizes.top - static_cast<int>(k) - 1);

@@ -11,15 +11,15 @@
 namespace matapprox::blocks {
 namespace {
 
-/// What is left may be so many times the least square of a term.
+/// The remainder may be this many times the least square of a term.
 constexpr double kAcceptedRest = 2;
-/// Part of the first term's square that is rounding.
+/// Fraction of the largest term's square that is rounding error.
 constexpr double kCrossRounding = 1e-29;
-/// Part of the largest entry seen that is nothing: squares of what is divided by less would leave
-/// the range of doubles.
+/// Pivots below this fraction of the largest entry count as zero: after division by a smaller one,
+/// squares would leave the range of doubles.
 constexpr double kNothing = 1e-140;
 
-/// Entries of a stratum, at two rows and two columns, each of which stands for `times` of them.
+/// Four entries of a stratum, at two rows and two columns, each representing `times` entries.
 struct Sample {
   std::array<Index, 2> rows{};
   std::array<Index, 2> columns{};
@@ -45,7 +45,7 @@ std::vector<Sample> take_samples(const BlockEntries& entries, const CrossOptions
   return samples;
 }
 
-/// A block under approximation.
+/// State of the approximation of a block.
 class CrossSearch {
  public:
   CrossSearch(Index m, Index n, const BlockEntries& entries, const CrossOptions& options)
@@ -64,8 +64,9 @@ class CrossSearch {
 
   Index rank() const { return rank_; }
 
-  /// Adds the term of the largest entry that is left in a row; its squared norm, 0 where nothing is
-  /// left. `next` becomes the row of the largest entry left in its column.
+  /// Adds the term whose pivot is the largest remaining entry of `row`. Returns the squared norm of
+  /// the term, 0 if nothing remains. `next` becomes the row of the largest remaining entry of its
+  /// column.
   double add_term(Index row, Index& next) {
     used_rows_[static_cast<std::size_t>(row)] = true;
     Vector v = row_of(row);
@@ -85,8 +86,8 @@ class CrossSearch {
     return u.squaredNorm() * v.squaredNorm();
   }
 
-  /// |B - X Y^T|_F^2, estimated or not, and the row of the largest entry that is left of those
-  /// looked at.
+  /// Returns |B - X Y^T|_F^2, estimated if there are strata; `worst` becomes the row of the largest
+  /// remaining entry among the checked ones.
   double check(Index& worst) const {
     if (samples_.empty()) {
       const Matrix left = whole_ - kernels::product(kernels::Trans::kNo,
@@ -154,7 +155,7 @@ class CrossSearch {
   Index rank_ = 0;
   std::vector<bool> used_rows_;
   std::vector<Sample> samples_;
-  Matrix whole_;  ///< where all entries are checked
+  Matrix whole_;  ///< all entries, if all are checked
   double largest_square_ = 0;
 };
 
@@ -179,11 +180,11 @@ CrossApproximation cross_approximation(Index m,
     Index worst = row;
     const double rest = search.check(worst);
     const bool full = search.rank() == limited.max_rank;
-    // The first row may be one of zeros; the worst one of those looked at is none.
+    // The first row may be zero; the worst row among the checked ones is not.
     const bool is_stuck = pass > 0 && search.rank() == before;
     if (full || is_stuck || rest <= kAcceptedRest * options.least ||
         rest <= kCrossRounding * first_term) {
-      // The last term says more of what is left than a few entries that happen to be small.
+      // The last term is a better estimate of the rest than a few entries that happen to be small.
       const double of_term = full ? term : std::min(term, options.least);
       return search.result(options.strata.empty() ? rest : std::max(rest, of_term));
     }

@@ -5,7 +5,7 @@
 
 #include "factors/quantizer.hpp"
 #include "matapprox/core/threads.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 
 namespace matapprox::blocks {
 namespace {
@@ -16,7 +16,7 @@ EncodedLeaf leaf_of(const Node& node, LeafKind kind) {
   return leaf;
 }
 
-/// At low rank, and what is left in few bits where that is chosen too.
+/// Encodes a node at low rank, and its remainder in few bits if that is chosen too.
 void encode_triplets(const BlockTree& tree,
                      const RateDistortion& choices,
                      const Node& node,
@@ -55,7 +55,7 @@ void append_leaf(const EncodedLeaf& leaf, BlockMatrix::Content& content) {
   content.data.insert(content.data.end(), leaf.data.begin(), leaf.data.end());
 }
 
-/// Nodes of which nothing is stored take no work.
+/// Encodes nodes on the workers; nodes that store nothing need no work.
 std::vector<EncodedNode> encode_dealt(const BlockTree& tree,
                                       const RateDistortion& choices,
                                       const std::vector<const Node*>& nodes) {
@@ -68,7 +68,7 @@ std::vector<EncodedNode> encode_dealt(const BlockTree& tree,
       stored.push_back(nodes[k]);
     }
   }
-  std::vector<EncodedNode> found = choices.dealt()->encode(stored);
+  std::vector<EncodedNode> found = choices.distributed()->encode(stored);
   auto next = found.begin();
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     if (nodes[k]->best.content != Content::kNothing) encoded[k] = std::move(*next++);
@@ -119,7 +119,7 @@ Encoded encode(const BlockTree& tree,
                double unit,
                const RunControl& control) {
   const std::vector<const Node*> nodes = choices.leaves();
-  const std::vector<EncodedNode> encoded = choices.dealt() != nullptr
+  const std::vector<EncodedNode> encoded = choices.distributed() != nullptr
                                                ? encode_dealt(tree, choices, nodes)
                                                : encode_here(tree, choices, nodes, control);
   BlockMatrix::Content content;

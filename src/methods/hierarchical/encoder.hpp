@@ -9,28 +9,27 @@
 
 namespace matapprox::blocks {
 
-/// A block matrix and how far it is from the matrix that it was made from.
+/// A block matrix B and its distance from the approximated matrix A.
 struct Encoded {
   BlockMatrix blocks;
-  double squared_error = 0;            ///< |A - B|_F^2, summed block by block, with
-                                       ///< what the source estimates
-  std::vector<double> squared_errors;  ///< of choices.leaves()
+  double squared_error = 0;            ///< |A - B|_F^2, summed over blocks, with
+                                       ///< the estimates of the source
+  std::vector<double> squared_errors;  ///< one for each of choices.leaves()
   Index largest_rank = 0;
 };
 
-/// What a node is stored as: leaves of the first and of the second layer, and the squared error.
+/// Encoding of a node: its leaves of the first and of the second layer, and the squared error.
 struct EncodedNode {
   std::optional<EncodedLeaf> leaf;
   std::optional<EncodedLeaf> remainder;
   double squared_error = 0;
 };
 
-/// By the node's best choice. May be called from several threads, for different nodes.
+/// Encodes a node by its best choice. May be called from several threads, for different nodes.
 EncodedNode encode_node(const BlockTree& tree, const RateDistortion& choices, const Node& node);
 
-/// Stores the leaves at the last price. All threads, and all processes where the choices are dealt
-/// to them. `unit` is what the entries of the tree's
-/// source are times in A. Throws Interrupted.
+/// Encodes the leaves chosen at the last price, with all threads, and on all ranks if the choices
+/// are distributed. Entries of A are `unit` times those of the tree's source. Throws Interrupted.
 Encoded encode(const BlockTree& tree,
                const RateDistortion& choices,
                double unit,

@@ -12,31 +12,30 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Smaller sides up to which all squares that matter are found at once, and up to which they may
-/// be.
+/// Smaller side up to which all squares that matter are always computed at once, and up to which
+/// they may be.
 constexpr Index kAlwaysSmall = 128;
 constexpr Index kMayBeSmall = 1024;
 constexpr Index kSpectrumOversampling = 8;
-/// Squares that are so far below the least one that matters are enough of a sign that no more do.
+/// A square below this fraction of the least one that matters suggests that no other matters.
 constexpr double kFarBelow = 0.1;
-/// Random columns at first, and what part of those that are there is added each time.
+/// Number of random columns at first; each time 1 / kAddedPart of the present number is added.
 constexpr Index kFirstColumns = 16;
 constexpr Index kAddedPart = 2;
-/// Samples of a large block, by which it is given up sooner: the side of the smallest one, and
-/// columns of the next.
+/// Samples that rule out a large block early: side of the smallest one, and columns of the next.
 constexpr Index kSampleSide = 512;
 constexpr Index kSampledColumns = 1024;
-/// Of the energy of a block: what is left of it after subtraction is right to that.
+/// Accuracy of a difference from the energy of a block, relative to that energy.
 constexpr double kRestAccuracy = 1e-13;
-/// Of the largest square: what rounding may add to one that a Gram matrix gives, at most.
+/// Most that rounding adds to a square from a Gram matrix, relative to the largest one.
 constexpr double kGramRounding = 1e-14;
 
 bool is_small(Index side, Index count) {
   return side <= kAlwaysSmall || (side <= kMayBeSmall && 3 * count >= side) || count >= side;
 }
 
-/// Range of a block, m x n, found from Gaussian columns, some at a time [HMT11, 4.4]: two products
-/// and O((m + n) k) operations for each column, k that there are.
+/// Finds the range of a block, m x n, from Gaussian columns, some at a time [HMT11, 4.4]. Cost of
+/// each column: two products and O((m + n) k) operations, k being the number of present columns.
 class RangeFinder {
  public:
   /// Keeps references to both.
@@ -53,7 +52,7 @@ class RangeFinder {
       if (twice == 0) Y = kernels::thin_qr(std::move(Y));
     }
     append_columns(Q_, kernels::thin_qr(std::move(Y)));
-    // The transpose of few rows: a product that reads B where it lies.
+    // Q^T B is computed and its few rows transposed: that product reads B in place.
     append_columns(BtQ_, kernels::transpose_product(Q_.rightCols(added), B_).transpose());
   }
   Index columns() const { return Q_.cols(); }
@@ -62,7 +61,7 @@ class RangeFinder {
     const Vector found = squares_of(BtQ_, false);
     return (found.array() - kGramRounding * found(0)).cwiseMax(0.0);
   }
-  /// The same from one step of subspace iteration, one product more.
+  /// The same after one step of subspace iteration, with one more product.
   Vector refined_squares() const {
     return squares_of(kernels::product(B_, kernels::thin_qr(BtQ_)), false);
   }
@@ -74,7 +73,7 @@ class RangeFinder {
   Matrix BtQ_;
 };
 
-/// Lower bounds of the leading squares: until `judge` ends it, or a Gram matrix would be cheaper.
+/// Lower bounds of leading squares, until `judge` ends the search or a Gram matrix is cheaper.
 Vector bounds_of_squares(const ConstBlock& B,
                          const Sketch& sketch,
                          const BlockSource::Judge& judge) {
@@ -91,8 +90,8 @@ Vector bounds_of_squares(const ConstBlock& B,
   return squares;
 }
 
-/// The leading squares: all that matter, if those that are left come to little beside `least` or
-/// are small; none but bounds, where `judge` gives up; else `count` of them.
+/// Finds the leading squares: all that matter, if the others are negligible or far below `least`;
+/// else at least `count`. If `judge` gives up, returns nothing, and only `bounds` are known.
 std::optional<LeadingSquares> squares_by_range(const ConstBlock& B,
                                                Index count,
                                                double energy,
@@ -115,23 +114,23 @@ std::optional<LeadingSquares> squares_by_range(const ConstBlock& B,
   }
 }
 
-/// Rows and columns of B as far apart as leaves about kSampleSide: no singular value is larger than
-/// that of B.
+/// About kSampleSide equally spaced rows and columns of B. No singular value of the sample is
+/// larger than that of B.
 Matrix sample_of(const ConstBlock& B) {
   const Index down = std::max<Index>(1, B.rows() / kSampleSide);
   const Index across = std::max<Index>(1, B.cols() / kSampleSide);
   return B(Eigen::seqN(0, B.rows() / down, down), Eigen::seqN(0, B.cols() / across, across));
 }
 
-/// The same of columns alone, which are read where they lie.
+/// The same for columns alone, as a view of B.
 ConstBlock sampled_columns(const ConstBlock& B) {
   const Index step = std::max<Index>(1, B.cols() / kSampledColumns);
   return Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>(
       B.data(), B.rows(), B.cols() / step, Eigen::OuterStride<>(step * B.outerStride()));
 }
 
-/// The largest ones by one step of subspace iteration, three products, where squares from a Gram
-/// matrix are not right.
+/// Computes the largest squares by one step of subspace iteration, with three products; used where
+/// squares from a Gram matrix are too inaccurate.
 Vector accurate_leading_squares(const ConstBlock& B, Index count, const Sketch& sketch) {
   const Index columns = std::min(count + kSpectrumOversampling, std::min(B.rows(), B.cols()));
   Matrix space;
@@ -166,7 +165,7 @@ void HeldMatrix::describe(Node& node, double /*least*/) const {
   node.described = true;
 }
 
-/// Whether samples of a large block are enough to give it up.
+/// True if samples of a large block suffice to rule it out.
 bool HeldMatrix::is_hopeless(Node& node, const ConstBlock& B, const Judge& judge) const {
   const auto is_seen = [&](const ConstBlock& part) {
     node.raise_least_squares(bounds_of_squares(part, sketch_, judge));

@@ -7,12 +7,12 @@
 namespace matapprox::blocks {
 
 /// The Gaussian matrix whose leading rows and columns are the random vectors of every block. Its
-/// first columns are kept: otherwise filling them would take longer than to multiply by them.
+/// first columns are stored, because generating them takes longer than multiplying by them.
 class Sketch {
  public:
-  /// `rows`: the most that a block has columns.
+  /// `rows`: largest number of columns of a block.
   Sketch(Index rows, std::uint64_t seed) : rows_(rows), seed_(seed) {}
-  /// Its leading rows of some columns: where they are held, or in `space`.
+  /// Leading rows of some columns: a view of the stored ones, or of `space`.
   ConstBlock columns(Index rows, Index first, Index count, Matrix& space) const;
 
  private:
@@ -24,7 +24,7 @@ class Sketch {
   mutable Matrix held_;
 };
 
-/// Blocks of a matrix that is held as a whole.
+/// Blocks of a matrix that is stored as a whole.
 class HeldMatrix final : public BlockSource {
  public:
   /// Keeps a reference to A, whose largest entry is less than 2^`top`.
@@ -37,8 +37,8 @@ class HeldMatrix final : public BlockSource {
   bool exhaustive() const override { return true; }
   double energy() const override { return A_.squaredNorm(); }
   void describe(Node& node, double least) const override;
-  /// Cost: squares_down_to() where the smaller side is at most 128; else two products with as many
-  /// vectors as it takes.
+  /// Cost: that of squares_down_to() if the smaller side is at most 128; else two products with as
+  /// many vectors as are needed.
   void find_spectrum(Node& node, Index count, double least, const Judge& judge) const override;
   void refine_spectrum(Node& node, double least) const override;
   bool gives_triplets(const Node& /*node*/) const override { return false; }

@@ -22,7 +22,7 @@
 #include "methods/finite.hpp"
 #include "methods/hierarchical/block_fit.hpp"
 #include "methods/hierarchical/block_worker.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 #include "methods/hierarchical/held_matrix.hpp"
 #include "methods/hierarchical/kernel_blocks.hpp"
 #include "methods/hierarchical/median_order.hpp"
@@ -37,11 +37,11 @@ using blocks::RateDistortion;
 
 constexpr const char* kHierarchical = "hierarchical";
 constexpr Index kSmallMatrix = 300;
-/// Bytes that a matrix is given at least where no budget is: for a leaf or two.
+/// Least default budget in bytes: room for a leaf or two.
 constexpr double kMinDefaultBytes = 64;
-/// What entries are a part of at least: the steps of 16 bits have to be far from the least number.
+/// Least unit of the entries: quantization steps of 16 bits must be far above the least double.
 constexpr double kMinUnit = 0x1p-1001;
-/// Bytes of a value by which a budget in numbers counts.
+/// Bytes per value of a budget in numbers.
 constexpr double kDoubleBytes = 8;
 
 std::vector<int> checked_widths(const HierarchicalOptions& options) {
@@ -82,7 +82,7 @@ Index leaf_side(const LinearOperator& A, const HierarchicalOptions& options) {
   return side < kSmallMatrix ? 16 : 32;
 }
 
-/// Nodes or points at each place; empty: as they are.
+/// Node or point at each position; empty: the given order.
 std::vector<Index> block_order(const LinearOperator& A,
                                BlockOrder order,
                                Index leaf,
@@ -127,13 +127,13 @@ Matrix ordered_matrix(const LinearOperator& A,
   return values;
 }
 
-/// Six integers, in the narrowest type that holds the largest index.
+/// Bytes of a leaf's six integers, in the narrowest type that holds the largest index.
 double leaf_bytes(const LinearOperator& A) {
   const Index largest = std::max(A.rows(), A.cols());
   return 6.0 * (largest < 256 ? 1 : largest < 65536 ? 2 : 4);
 }
 
-/// Part of a tolerance that is aimed at where peeling has missed it.
+/// Least target, relative to the tolerance, if the error of peeling takes up the tolerance.
 constexpr double kMinAim = 0.1;
 double largest_entry(const Matrix& values) {
   Vector largest(values.cols());
@@ -141,10 +141,10 @@ double largest_entry(const Matrix& values) {
   return largest.maxCoeff();
 }
 
-/// Entries that are not further from 1, as a power of 2, stay as they are.
+/// Matrices are not scaled if their largest entry is within this power of 2 of 1.
 constexpr int kMaxUnscaledExponent = 40;
-/// Kernel matrices of more points than this are not held: their blocks are computed. In many
-/// dimensions few blocks are of low rank, and finding that out costs more than holding them.
+/// Kernel matrices of more points than this are not stored; their blocks are computed. In many
+/// dimensions few blocks have low rank, and finding that out costs more than storing the matrix.
 constexpr Index kMaxHeldPoints = 4096;
 constexpr Index kMaxHeldInManyDimensions = 16384;
 constexpr Index kFewDimensions = 3;
@@ -154,8 +154,8 @@ bool is_held(const KernelOperator& kernel) {
   return kernel.rows() <= (few ? kMaxHeldPoints : kMaxHeldInManyDimensions);
 }
 
-/// The matrix in order, or the points of one that is too large to be held, or what was peeled off
-/// an operator that only multiplies.
+/// Source of the blocks: the reordered matrix, the points of a kernel matrix that is too large to
+/// be stored, or the peeled form of an operator that only has products.
 class OrderedBlocks {
  public:
   OrderedBlocks(const LinearOperator& A,
@@ -189,7 +189,7 @@ class OrderedBlocks {
     // The largest |entry| is less than 2 to this power, and at least half of that; 0 for zeros.
     int top = 0;
     std::frexp(known ? *known : largest_entry(values), &top);
-    // Squares have to be far from the least and the largest number.
+    // Squares must neither underflow nor overflow.
     if (std::abs(top) > kMaxUnscaledExponent) {
       scale_ = std::ldexp(1.0, std::clamp(-top, -1022, 1022));
       values_ = scale_ * values;
@@ -200,11 +200,11 @@ class OrderedBlocks {
   }
 
   const blocks::BlockSource& source() const { return *source_; }
-  /// The source, if it is that of many points; else null.
+  /// The source if it computes the blocks of a kernel matrix; else null.
   const blocks::KernelBlocks* points() const { return points_; }
-  /// What the entries were multiplied by.
+  /// Factor by which the entries were multiplied.
   double scale() const { return scale_; }
-  /// |A - source|_F^2, scaled: what no sum over blocks knows.
+  /// |A - source|_F^2, scaled; sums over blocks do not include it.
   double missed() const { return missed_; }
 
  private:
@@ -215,16 +215,16 @@ class OrderedBlocks {
   const blocks::KernelBlocks* points_ = nullptr;
 };
 
-/// Where the work on the blocks of many points is done by all processes; null: here.
-std::unique_ptr<blocks::DealtNodes> dealt_nodes(const LinearOperator& A,
-                                                const blocks::KernelBlocks* points,
-                                                const BlockTree& tree,
-                                                const RateDistortion& choices) {
+/// Distributes the work on kernel blocks over all ranks; null if this rank does it alone.
+std::unique_ptr<blocks::DistributedNodes> distributed_nodes(const LinearOperator& A,
+                                                            const blocks::KernelBlocks* points,
+                                                            const BlockTree& tree,
+                                                            const RateDistortion& choices) {
   const auto* processes = source_of<BlockWorkersSource>(A);
   if (points == nullptr || processes == nullptr) return nullptr;
   auto workers =
       processes->block_workers(blocks::BlockWorker::setup(*points, tree, choices.contents()));
-  return workers ? std::make_unique<blocks::DealtNodes>(std::move(workers)) : nullptr;
+  return workers ? std::make_unique<blocks::DistributedNodes>(std::move(workers)) : nullptr;
 }
 
 }  // namespace
@@ -273,8 +273,9 @@ Approximation hierarchical(const LinearOperator& A,
   }
   BlockTree tree(ordered.source(), leaf, options.seed);
   RateDistortion choices(tree, widths, leaf_bytes(A));
-  const std::unique_ptr<blocks::DealtNodes> dealt = dealt_nodes(A, ordered.points(), tree, choices);
-  choices.deal_to(dealt.get());
+  const std::unique_ptr<blocks::DistributedNodes> distributed =
+      distributed_nodes(A, ordered.points(), tree, choices);
+  choices.distribute_to(distributed.get());
   const double of_order = order.empty() ? 0 : static_cast<double>(permutation_bytes(A.rows()));
   const double limit = options.budget.is_set()
                            ? budget_bytes(A, options.budget)
@@ -293,7 +294,7 @@ Approximation hierarchical(const LinearOperator& A,
   summary.form = ordered.source().symmetric() ? "symmetric" : "general";
   summary.seed = options.seed;
   summary.options = list_options(options);
-  // What peeling has missed is part of the error, and at right angles to what comes, as a rule.
+  // The error of peeling is part of the error, and as a rule orthogonal to the rest of it.
   const double missed = tree.energy() > 0 ? ordered.missed() / tree.energy() : 0;
   const double left = std::sqrt(std::max(tolerance * tolerance - missed, 0.0));
   const double aim = std::max(left, kMinAim * tolerance);
@@ -320,7 +321,7 @@ Approximation hierarchical(const LinearOperator& A,
                     least),
         least);
   }
-  // The noise of normal values that the bound counts with may be more than what comes out.
+  // The bound assumes the noise of normal values, which may exceed the actual noise.
   if (result.lower_bound > 0 && result.lower_bound < result.encoded.squared_error) {
     summary.lower_bound = std::sqrt(result.lower_bound / energy);
     summary.message += fmt::format(

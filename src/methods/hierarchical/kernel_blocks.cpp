@@ -12,25 +12,25 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Sides up to which blocks are computed as a whole, where their points lie apart and where not.
+/// Largest side of a block computed as a whole, if its points are well separated and if not.
 constexpr Index kComputedApart = 64;
 constexpr Index kComputedNear = 128;
-/// Triplets that a block is described by, where its points lie apart and where not: there they
-/// rarely pay, and a few show how fast singular values fall.
+/// Number of triplets that describe a block, if its points are well separated and if not. In the
+/// latter case triplets rarely pay, and a few show how fast singular values decay.
 constexpr Index kRankApart = 48;
 constexpr Index kRankNear = 16;
-/// Part of the least square that a triplet is worth its bytes with, to which a cross approximation
-/// is carried on: what it leaves is an error, and lower prices will ask for more.
+/// A cross approximation continues down to this fraction of the least square that is worth its
+/// bytes: the remainder is an error, and lower prices require more terms.
 constexpr double kCrossShare = 0.1;
-/// Distances over the smaller diameter from which on points lie apart: a hint which way of looking
-/// at a block is cheaper, no more.
+/// Points are well separated if their distance is more than this times the smaller diameter. This
+/// only selects the cheaper way of examining a block.
 constexpr double kApart = 0.5;
 constexpr Index kEnergyColumns = 64;
-/// Sides up to which all entries of a block are checked whose points do not lie apart.
+/// Largest side of a block whose entries are all checked if its points are not well separated.
 constexpr Index kCheckedWhole = 256;
-/// How often a block is halved at least to have entries of each part checked.
+/// Least number of times a block is halved into strata, whose entries are checked.
 constexpr int kStratumHalvings = 3;
-/// Bytes of factors from which on there has to be room for them.
+/// Bytes of factors above which the available memory is checked first.
 constexpr double kLargeFactors = 1 << 27;
 
 /// A power of 2 that brings the entries to at most 1.
@@ -79,7 +79,7 @@ KernelBlocks::KernelBlocks(const KernelOperator& A,
   find_boxes(0, rows());
 }
 
-/// Of all ranges that the sides of a BlockTree may have.
+/// Finds the boxes of all ranges that can be a side of a block in a BlockTree.
 void KernelBlocks::find_boxes(Index first, Index count) {
   const auto points = kernel_.points().middleRows(first, count);
   boxes_.insert(
@@ -96,13 +96,14 @@ bool KernelBlocks::lies_apart(const Stratum& part) const {
   const Box& a = box(part.row, part.rows);
   const Box& b = box(part.column, part.columns);
   const Vector gaps = (a.low - b.high).cwiseMax(b.low - a.high);
-  // It has a kink where one coordinate of two points is the same, however far apart they are.
+  // The Laplacian kernel has a kink where two points share a coordinate, however far apart they
+  // are.
   if (kernel_.options().function == KernelFunction::kLaplacian) return gaps.minCoeff() >= 0;
   const double distance = gaps.cwiseMax(0.0).norm();
   return distance > kApart * std::min((a.high - a.low).norm(), (b.high - b.low).norm());
 }
 
-/// Divides a part until its points lie apart, and `halvings` times at least.
+/// Divides a part until its points are well separated, and at least `halvings` times.
 void KernelBlocks::add_strata(const Stratum& part,
                               int halvings,
                               std::vector<Stratum>& strata) const {
@@ -171,8 +172,8 @@ double KernelBlocks::energy() const {
          static_cast<double>(count);
 }
 
-/// True where single rows and columns may differ from all others, which samples would miss: such
-/// blocks are left to their parts.
+/// True if single rows and columns may differ from all others, which samples would miss. Such
+/// blocks are left to their children.
 bool KernelBlocks::has_kinks(const Node& node) const {
   return kernel_.options().function == KernelFunction::kLaplacian &&
          node.larger_side() > kCheckedWhole && !lies_apart(node);

@@ -12,29 +12,28 @@
 
 namespace matapprox::blocks {
 
-/// Blocks of the kernel matrix of points in an order, times a power of 2 that brings its entries to
-/// at most 1. Entries are computed where they are needed; only points are held.
+/// Blocks of the kernel matrix of ordered points, times a power of 2 that brings its entries to at
+/// most 1. Entries are computed when they are needed; only the points are stored.
 ///
-/// Blocks of at most 128 rows and columns (64, where their points lie apart) are computed as a
-/// whole. Of others the triplets are those of a cross approximation, and what it leaves is
-/// estimated.
+/// Blocks of at most 128 rows and columns (64 if their points are well separated) are computed as a
+/// whole. Larger blocks get the triplets of a cross approximation, whose error is estimated.
 class KernelBlocks final : public BlockSource {
  public:
-  /// order[k]: the point at place k; empty: as they are. `leaf` as for BlockTree.
+  /// order[k]: the point at position k; empty: the given order. `leaf`: as for BlockTree.
   KernelBlocks(const KernelOperator& A,
                std::span<const Index> order,
                Index leaf,
                std::uint64_t seed);
 
-  /// Of the points in order.
+  /// Kernel of the ordered points.
   const KernelOperator& kernel() const { return kernel_; }
-  /// What the entries were multiplied by.
+  /// Factor by which the entries were multiplied.
   double scale() const { return scale_; }
   Index rows() const override { return kernel_.rows(); }
   Index cols() const override { return kernel_.rows(); }
   bool symmetric() const override { return true; }
   bool exhaustive() const override { return false; }
-  /// From 64 columns all over the matrix.
+  /// Estimated from 64 columns spread over the matrix.
   double energy() const override;
   void describe(Node& node, double least) const override;
   void find_spectrum(Node& node, Index count, double least, const Judge& judge) const override;
@@ -44,7 +43,7 @@ class KernelBlocks final : public BlockSource {
   ConstBlock block(const Node& node, Matrix& space) const override;
 
  private:
-  /// The least box around the points of a range of places.
+  /// Bounding box of the points in a range of positions.
   struct Box {
     Vector low;
     Vector high;
@@ -65,7 +64,7 @@ class KernelBlocks final : public BlockSource {
   Matrix entries(Index row, Index rows, Index column, Index columns) const;
   CrossApproximation cross(const Node& node) const;
 
-  KernelOperator kernel_;  ///< of the points in order
+  KernelOperator kernel_;  ///< kernel of the ordered points
   Index leaf_;
   std::uint64_t seed_;
   double scale_ = 1;

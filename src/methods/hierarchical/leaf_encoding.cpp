@@ -17,17 +17,17 @@ namespace {
 
 constexpr Index kTripletOversampling = 16;
 constexpr int kPowerSteps = 2;
-/// What a subspace leaves of the block, over what the triplets leave: then it holds them well
-/// enough.
+/// A subspace contains the triplets well enough if its remainder is at most this fraction of the
+/// triplets'.
 constexpr double kNegligibleLeft = 0.05;
 
-/// A subspace that nearly holds the leading left singular vectors of B.
+/// A subspace that nearly contains the leading left singular vectors of B.
 struct Subspace {
   Matrix Q;    ///< orthonormal columns
   Matrix QtB;  ///< Q^T B
 };
 
-/// From Gaussian columns, and by subspace iteration where those do not suffice.
+/// Computed from Gaussian columns, and by subspace iteration if those do not suffice.
 Subspace leading_subspace(const ConstBlock& B, Index count, std::uint64_t seed) {
   const Index width = std::min(count + kTripletOversampling, std::min(B.rows(), B.cols()));
   const Matrix start = random_normal_matrix(seed, RandomStream::kSketch, B.cols(), width);
@@ -45,12 +45,13 @@ Subspace leading_subspace(const ConstBlock& B, Index count, std::uint64_t seed) 
   return {std::move(Q), std::move(QtB)};
 }
 
-/// Left singular vectors from B B^T: right to rounding over the ratio of singular values, which the
-/// rounding to at most 16 bits hides down to about 1e-6.
+/// Least ratio of the eigenvalues of B B^T for taking left singular vectors from it. Their error is
+/// rounding over the ratio of singular values, and rounding to at most 16 bits hides it for ratios
+/// down to about 1e-6.
 constexpr double kMinGramRatio = 1e-12;
 
-/// The `count` leading left singular vectors of B, m x n, `accurate` to rounding: of all of it, or
-/// of its part in a subspace that holds them nearly.
+/// The `count` leading left singular vectors of B, m x n, up to rounding if `accurate`: from B
+/// itself, or from its projection onto a subspace that nearly contains them.
 Matrix left_vectors(const ConstBlock& B, Index count, bool accurate, std::uint64_t seed) {
   const auto leading_of = [count, accurate](const Matrix& C) {
     if (accurate || C.rows() > C.cols()) return Matrix(kernels::svd(C).U.leftCols(count));
@@ -67,7 +68,7 @@ Matrix left_vectors(const ConstBlock& B, Index count, bool accurate, std::uint64
   return kernels::product(found.Q, leading_of(found.QtB));
 }
 
-/// Those of the `count` largest |values| of a symmetric B.
+/// Eigenpairs of a symmetric B with the `count` largest |values|.
 LeftVectors leading_eigenpairs(const ConstBlock& B, Index count, std::uint64_t seed) {
   kernels::SymmetricEigen all;
   if (B.rows() <= 2 * (count + kTripletOversampling)) {
@@ -90,7 +91,7 @@ LeftVectors leading_eigenpairs(const ConstBlock& B, Index count, std::uint64_t s
   return leading;
 }
 
-/// The values that a column comes back as, over its scale, and its bytes appended to `data`.
+/// Appends the bytes of a column to `data` and returns its dequantized values over its scale.
 Vector quantized_column(const Vector& column,
                         int bits,
                         double scale,
@@ -117,7 +118,7 @@ double column_scale(const Vector& column, int bits) {
       quantizer_scale({column.data(), static_cast<std::size_t>(column.size())}, bits));
 }
 
-/// U in few bits, V = B^T U (U^T U)^-1 in as many; `project` gives B^T X.
+/// Encodes U in few bits, and V = B^T U (U^T U)^-1 in as many; `project` returns B^T X.
 template <class Project>
 StoredTriplets encode_factors(const ConstBlock& U,
                               const Project& project,
@@ -131,7 +132,7 @@ StoredTriplets encode_factors(const ConstBlock& U,
     const Vector column = U.col(k);
     rounded.col(k) = quantized_column(column, bits[at], column_scale(column, bits[at]), left[at]);
   }
-  // In units in which the columns have length one, for the condition of what is solved.
+  // Columns are scaled to unit length for the condition number of the linear system.
   const Vector lengths = rounded.colwise().norm().cwiseMax(1e-300).transpose();
   const Matrix unit = rounded * lengths.cwiseInverse().asDiagonal();
   const Matrix gram = kernels::transpose_product(unit, unit);
@@ -173,7 +174,7 @@ StoredTriplets encode_eigenpairs(const Vector& eigenvalues,
   return stored;
 }
 
-/// Values of a dense or sparse leaf in groups of 64, as they come back.
+/// Encodes the values of a dense or sparse leaf in groups of 64 and returns them dequantized.
 std::vector<double> encode_values(const std::vector<double>& values, int bits, EncodedLeaf& leaf) {
   leaf.bits.push_back(static_cast<std::uint8_t>(bits));
   if (bits > 16) {
@@ -245,8 +246,9 @@ StoredTriplets encode_symmetric(const Triplets& B,
   return encode_eigenpairs(B.values, B.U, bits, leaf);
 }
 
-/// With the stored U = B.U C + E and V = B.V D + F, E and F orthogonal to B.U and B.V, and S the
-/// stored scales: |diag(values) - C S D^T|^2 + |C S F^T|^2 + |E S D^T|^2 + |E S F^T|^2.
+/// The stored U is B.U C + E and the stored V is B.V D + F, with E and F orthogonal to B.U and B.V.
+/// If S are the stored scales, the result is |diag(values) - C S D^T|^2 + |C S F^T|^2 + |E S D^T|^2
+/// + |E S F^T|^2.
 double squared_distance(const Triplets& B, const StoredTriplets& stored) {
   const bool symmetric = stored.V.size() == 0;
   const Matrix C = kernels::transpose_product(B.U, stored.U) * stored.scales.asDiagonal();

@@ -8,7 +8,7 @@
 
 namespace matapprox::blocks {
 
-/// What one leaf adds to the arrays of a block matrix.
+/// Data that one leaf adds to the arrays of a block matrix.
 struct EncodedLeaf {
   BlockLeaf leaf;
   std::vector<std::uint8_t> bits;
@@ -17,7 +17,7 @@ struct EncodedLeaf {
   double squared_error = 0;
 };
 
-/// sum over k of scales(k) U(:, k) V(:, k)^T as it is stored; V is empty where it is U.
+/// sum over k of scales(k) U(:, k) V(:, k)^T as it is stored; V is empty if it equals U.
 struct StoredTriplets {
   Matrix U;
   Vector scales;
@@ -25,31 +25,31 @@ struct StoredTriplets {
   Matrix product() const;
 };
 
-/// Appends U of as many leading triplets of B as there are widths, rounded, and V = B^T U (U^T
-/// U)^-1, fitted to it by least squares and rounded. Vectors are taken from `known`, which gets
-/// more of them where those do not suffice.
+/// Appends the rounded U of the leading triplets of B, one per width in `bits`, and V = B^T U (U^T
+/// U)^-1, fitted to it by least squares and rounded. Vectors are taken from `known`, which is
+/// recomputed if it has too few or too inaccurate ones.
 StoredTriplets encode_low_rank(const ConstBlock& B,
                                const std::vector<int>& bits,
                                std::uint64_t seed,
                                LeftVectors& known,
                                EncodedLeaf& leaf);
-/// Of a symmetric B: sum of s_k u_k u_k^T; the step of u_k is chosen so that s_k, a bfloat16, times
-/// its square is the eigenvalue.
+/// The same for a symmetric B: sum of s_k u_k u_k^T. The step of u_k is chosen so that s_k, a
+/// bfloat16, divided by its square is the eigenvalue.
 StoredTriplets encode_symmetric(const ConstBlock& B,
                                 const std::vector<int>& bits,
                                 std::uint64_t seed,
                                 LeftVectors& known,
                                 EncodedLeaf& leaf);
-/// The same two where the triplets of B are known, and B is not. Cost O((m + n) k r).
+/// The same two functions if the triplets of B are known, and B is not. Cost O((m + n) k r).
 StoredTriplets encode_low_rank(const Triplets& B, const std::vector<int>& bits, EncodedLeaf& leaf);
 StoredTriplets encode_symmetric(const Triplets& B, const std::vector<int>& bits, EncodedLeaf& leaf);
 
-/// |B - stored|_F^2, summed of parts that are orthogonal to each other.
+/// |B - stored|_F^2, as a sum of mutually orthogonal parts.
 double squared_distance(const Triplets& B, const StoredTriplets& stored);
 
-/// Adds to leaf.squared_error.
+/// Encodes all entries; adds to leaf.squared_error.
 void encode_dense(const ConstBlock& B, bool on_diagonal, int bits, EncodedLeaf& leaf);
-/// Those entries whose square is at least `least_square`.
+/// Encodes the entries whose square is at least `least_square`; adds likewise.
 void encode_sparse(
     const ConstBlock& B, bool on_diagonal, double least_square, int bits, EncodedLeaf& leaf);
 

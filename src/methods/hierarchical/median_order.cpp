@@ -21,7 +21,7 @@ Index widest_coordinate(const Matrix& points, std::span<const Index> members) {
 
 void halve(const Matrix& points, std::span<Index> members, Index leaf) {
   if (static_cast<Index>(members.size()) < 2 * leaf) {
-    // So that the order does not depend on how the standard library selects.
+    // Makes the order independent of the selection algorithm of the standard library.
     std::sort(members.begin(), members.end());
     return;
   }

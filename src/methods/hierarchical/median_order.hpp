@@ -6,9 +6,9 @@
 
 namespace matapprox::blocks {
 
-/// An order of points (rows of `points`, N x d) in which near ones are together: they are halved at
-/// the median of the coordinate that spreads widest, and each half again until it has fewer than
-/// twice `leaf`. Halves are those of BlockTree. Cost O(N d log N).
+/// Returns an order of points (rows of `points`, N x d) that keeps nearby points together. They are
+/// halved at the median of the coordinate with the widest range, and each half again until it has
+/// fewer than twice `leaf` points. The halves are those of BlockTree. Cost O(N d log N).
 std::vector<Index> median_order(const Matrix& points, Index leaf);
 
 }  // namespace matapprox::blocks

@@ -11,8 +11,8 @@
 
 namespace matapprox::blocks {
 
-/// Writes values one behind the other, as they lie in memory: for processes of one program on CPUs
-/// of one kind.
+/// Writes values one after the other in their memory representation, for ranks of one program on
+/// CPUs of the same kind.
 class MessageWriter {
  public:
   template <class T>
@@ -20,7 +20,7 @@ class MessageWriter {
     static_assert(std::is_trivially_copyable_v<T>);
     append(&value, sizeof value);
   }
-  /// Also how many there are.
+  /// Writes the number of values first.
   template <class T>
   void add_all(const T* values, Index count) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -42,7 +42,7 @@ class MessageWriter {
   MessageBytes bytes_;
 };
 
-/// Reads what a MessageWriter wrote, in the same order. Throws InvalidArgument where a message ends
+/// Reads the values of a MessageWriter in the same order. Throws InvalidArgument if a message ends
 /// too soon.
 class MessageReader {
  public:

@@ -8,7 +8,7 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Sides up to which blocks are computed, so that entries may be counted too.
+/// Largest side of blocks that are computed as a whole, so that entries can be counted too.
 constexpr Index kCountedSide = 64;
 
 double squared_norm(const Matrix& X, const Matrix& Y) {
@@ -25,7 +25,7 @@ PeeledBlocks::PeeledBlocks(PeeledMatrix A, Index leaf) : A_(std::move(A)), leaf_
   energy_ = energy_of(0, rows());
 }
 
-/// Of the range's own block.
+/// Energy of the diagonal block of the range.
 double PeeledBlocks::energy_of(Index first, Index count) const {
   if (count < 2 * leaf_ || count < 2) return leaves_.at(first)->values.squaredNorm();
   const Index upper = (count + 1) / 2;
@@ -63,7 +63,7 @@ PeeledBlocks::Factors PeeledBlocks::factors(Index row,
   }
 }
 
-/// The range's own block.
+/// Fills in the diagonal block of the range.
 void PeeledBlocks::fill(Index first, Index count, Block values) const {
   if (count < 2 * leaf_ || count < 2) {
     values = leaves_.at(first)->values;
@@ -79,8 +79,7 @@ void PeeledBlocks::fill(Index first, Index count, Block values) const {
   values.bottomLeftCorner(lower, upper).noalias() = below.X * below.Y.transpose();
 }
 
-/// Nodes that have entries on the diagonal are square, or, where halves differ by one, nearly so:
-/// those are filled with all of the range around them.
+/// Nodes that have entries on the diagonal are the diagonal blocks of ranges.
 ConstBlock PeeledBlocks::block(const Node& node, Matrix& space) const {
   if (spans(node)) {
     space.resize(node.rows, node.columns);

@@ -8,10 +8,11 @@
 
 namespace matapprox::blocks {
 
-/// Blocks of a matrix that only multiplies, from its peeled form. Its error is not part of theirs.
+/// Blocks of the peeled form of a matrix that only has products. The error of peeling is not part
+/// of theirs.
 class PeeledBlocks final : public BlockSource {
  public:
-  /// Entries of the peeled matrix at most about 1; `leaf` that of the tree and of the peeling.
+  /// Entries of the peeled matrix are at most about 1; `leaf` is that of the tree and of peeling.
   PeeledBlocks(PeeledMatrix A, Index leaf);
 
   Index rows() const override { return A_.order(); }
@@ -20,8 +21,8 @@ class PeeledBlocks final : public BlockSource {
   bool exhaustive() const override { return false; }
   double energy() const override { return energy_; }
   void describe(Node& node, double least) const override;
-  /// All of a block beside the diagonal, from small factors; of one on the diagonal only where it
-  /// is not halved: larger ones are left to their parts.
+  /// Finds all squares of a block off the diagonal, from small factors. A block on the diagonal
+  /// gets them only if it is not halved; larger ones are left to their children.
   void find_spectrum(Node& node, Index count, double least, const Judge& judge) const override;
   void refine_spectrum(Node& /*node*/, double /*least*/) const override {}
   bool gives_triplets(const Node& node) const override { return !spans(node); }
@@ -29,12 +30,12 @@ class PeeledBlocks final : public BlockSource {
   ConstBlock block(const Node& node, Matrix& space) const override;
 
  private:
-  /// A block as X Y^T, parts of the factors of the peeled block around it.
+  /// A block as X Y^T: parts of the factors of the peeled block that contains it.
   struct Factors {
     Matrix X;
     Matrix Y;
   };
-  /// Whether it has entries on the diagonal.
+  /// True if the node has entries on the diagonal.
   static bool spans(const Node& node) {
     return node.row < node.column + node.columns && node.column < node.row + node.rows;
   }
@@ -45,7 +46,7 @@ class PeeledBlocks final : public BlockSource {
   PeeledMatrix A_;
   Index leaf_;
   double energy_ = 0;
-  /// By first row and first column.
+  /// Keys are first row and first column.
   std::map<std::pair<Index, Index>, const PeeledBlock*> blocks_;
   std::map<Index, const PeeledLeaf*> leaves_;
 };

@@ -9,21 +9,21 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Matrices up to this order are held, and looked at entry by entry.
+/// Matrices up to this order are stored and examined entry by entry.
 constexpr Index kMaxHeldOrder = 8192;
-/// A column for less than this part of a product is not found by products.
+/// Peeling is not used if a column costs less than this fraction of a product.
 constexpr double kColumnShare = 0.5;
 constexpr Index kPeelingProbes = 8;
-/// Part of a tolerance that peeling may take; without one it is to rounding, as far as the rank
-/// goes that the bytes have room for.
+/// Fraction of the tolerance that the error of peeling may take. Without a tolerance peeling
+/// continues to rounding, up to the rank that fits into the bytes.
 constexpr double kPeelingShare = 0.1;
 constexpr double kPeelingRounding = 1e-13;
-/// Bytes of a value at least, and how unevenly levels may share them.
+/// Least bytes of a value, and largest share of the bytes for a level, over an equal share.
 constexpr double kMinPeeledBytes = 3.0 / 8;
 constexpr double kLevelShare = 3;
 constexpr Index kMinRank = 16;
 
-/// |W|_F^2 per column, the expectation of which is |A|_F^2 for W = A times normal vectors.
+/// |W|_F^2 per column; its expectation is |A|_F^2 for W = A times normal vectors.
 double mean_square(const Matrix& W) { return W.squaredNorm() / static_cast<double>(W.cols()); }
 
 /// A power of 2 that brings the entries to at most 1.
@@ -81,7 +81,7 @@ std::optional<PeeledSource> peeled_source(const LinearOperator& A,
   if (!peeled) return std::nullopt;
   PeeledSource source;
   source.scale = scale_of(*peeled);
-  // Vectors that had no part in the peeling.
+  // These vectors had no part in the peeling.
   const Matrix rest = image - peeled->multiply(false, probes);
   source.missed = mean_square(rest * source.scale);
   peeled->scale(source.scale);

@@ -14,11 +14,11 @@ namespace matapprox::blocks {
 namespace {
 
 constexpr const char* kPeeling = "hierarchical";
-/// Columns of the bases at first; then as many again as there are, each time.
+/// Number of columns of the bases at first; each step doubles it, adding kMaxNewColumns at most.
 constexpr Index kFirstBasis = 16;
 constexpr Index kMaxNewColumns = 128;
 
-/// Orthonormal columns that span what S adds to those of Q.
+/// Orthonormal columns that span the directions that S adds to the range of Q.
 Matrix new_directions(const Matrix& Q, Matrix S) {
   const Index most = std::min(S.cols(), S.rows() - Q.cols());
   if (most <= 0) return Matrix::Zero(S.rows(), 0);
@@ -82,8 +82,8 @@ Matrix PeeledMatrix::remaining(const LinearOperator& A, bool transposed, const M
   return Y;
 }
 
-/// The blocks above the diagonal of a level, or those below. False where they would take too many
-/// products.
+/// Finds the blocks of a level above the diagonal, or those below. Returns false if that would take
+/// too many products.
 bool PeeledMatrix::find_blocks(const LinearOperator& A,
                                const std::vector<Halved>& ranges,
                                bool below,
@@ -101,7 +101,7 @@ bool PeeledMatrix::find_blocks(const LinearOperator& A,
   const auto at = [&](Index k) -> PeeledBlock& {
     return blocks[begin + static_cast<std::size_t>(k)];
   };
-  Index highest = 0;  // rank that a block may have
+  Index highest = 0;  // largest rank of any block
   for (Index k = 0; k < count; ++k) {
     highest = std::max(highest, std::min(at(k).rows, at(k).columns));
   }
@@ -131,7 +131,7 @@ bool PeeledMatrix::find_blocks(const LinearOperator& A,
     parallel_for(count, [&](Index k) {
       const Matrix& basis = bases[static_cast<std::size_t>(k)];
       const Matrix added = projected.middleRows(at(k).column, at(k).columns).leftCols(basis.cols());
-      // As if as many more were to come of the size of the last one.
+      // Assumes that as many more follow, all of the size of the last one.
       const auto unknown = static_cast<double>(std::min(width, highest - known - width));
       if (basis.cols() > 0 && unknown > 0) {
         left(k) = unknown * kernels::singular_values(added).cwiseAbs2().minCoeff();
@@ -144,7 +144,7 @@ bool PeeledMatrix::find_blocks(const LinearOperator& A,
   }
 }
 
-/// A times unit vectors, one of each range at once.
+/// Multiplies A by unit vectors, one of each range at the same time.
 void PeeledMatrix::find_leaves(const LinearOperator& A,
                                const std::vector<std::pair<Index, Index>>& ranges) {
   Index widest = 0;
@@ -184,7 +184,7 @@ std::optional<PeeledMatrix> PeeledMatrix::found(const LinearOperator& A,
       next.emplace_back(first + upper, count - upper);
     }
     if (halved.empty()) break;
-    // Not among the levels before all of it is found: what is left is that of the levels above.
+    // A level is added when it is complete: remaining() subtracts only the levels above.
     std::vector<PeeledBlock> blocks;
     for (const bool below : {false, true}) {
       if (below && options.symmetric) continue;

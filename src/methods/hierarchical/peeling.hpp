@@ -26,26 +26,27 @@ struct PeeledLeaf {
 };
 
 struct PeelOptions {
-  Index leaf = 32;         ///< ranges are halved while they have twice as many rows
+  Index leaf = 32;         ///< ranges are halved while they have at least twice as many rows
   bool symmetric = false;  ///< blocks below the diagonal are the mirror images of those above
-  double least = 0;        ///< squared error that all that is left of the blocks may add up to
+  double least = 0;        ///< largest squared error of all blocks together
   Index max_rank = 0;
-  Index max_products = 0;  ///< with A and A^T, one vector each
+  Index max_products = 0;  ///< products of A and A^T with one vector each
   std::uint64_t seed = 1;
 };
 
-/// An n x n matrix as blocks beside the diagonal at low rank, halves of halves, and dense ones on
+/// An n x n matrix as low-rank blocks off the diagonal, from recursive halving, and dense blocks on
 /// it.
 class PeeledMatrix {
  public:
-  /// By products with A and A^T alone [LLY11]: level by level from the largest blocks down, each
-  /// block's range is found from random vectors that are zero but in its columns, all blocks of a
-  /// level at once, after what the levels above account for is subtracted; A^T times an orthonormal
-  /// basis of it gives the other factor. The basis grows until what its last columns add is below
-  /// what `least` allows. About 2 (k + 16) products for each level where A is symmetric, twice as
-  /// many where not, and 2 `leaf` for what is left on the diagonal; n (k + leaf) log n numbers.
-  /// Nothing where that would take more than `max_products`. Errors of a level are multiplied at
-  /// most by small factors in those below [CKH25]. Throws Interrupted, NumericalError.
+  /// Finds the blocks by products with A and A^T alone [LLY11], level by level from the largest
+  /// blocks down and all blocks of a level at once. The contribution of the levels above is
+  /// subtracted from each product. The range of a block is found from random vectors that are zero
+  /// outside its columns; A^T times an orthonormal basis of the range gives the other factor. The
+  /// basis grows until its last columns add less than `least` allows. Takes about 2 (k + 16)
+  /// products per level if A is symmetric, twice as many if not, and 2 `leaf` for the diagonal;
+  /// stores n (k + leaf) log n numbers. Returns nothing if that would take more than
+  /// `max_products`. Errors of a level are multiplied at most by small factors in those below
+  /// [CKH25]. Throws Interrupted, NumericalError.
   static std::optional<PeeledMatrix> found(const LinearOperator& A,
                                            const PeelOptions& options,
                                            const RunControl& control);
@@ -55,9 +56,9 @@ class PeeledMatrix {
   Index products() const { return products_; }
   const std::vector<std::vector<PeeledBlock>>& levels() const { return levels_; }
   const std::vector<PeeledLeaf>& leaves() const { return leaves_; }
-  /// Blocks and leaves times X, or their transposes.
+  /// Multiplies X by the sum of blocks and leaves, or by its transpose.
   Matrix multiply(bool transposed, const ConstBlock& X) const;
-  /// Entries are multiplied by a power of 2.
+  /// Multiplies all entries by `factor`, a power of 2.
   void scale(double factor);
 
  private:

@@ -6,32 +6,32 @@
 #include <map>
 
 #include "matapprox/core/threads.hpp"
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 
 namespace matapprox::blocks {
 namespace {
 
-/// Singular triplets that are looked for first, and how many times as many where those do not
+/// Number of singular triplets of the first search, and the factor by which it grows if they do not
 /// suffice.
 constexpr Index kFirstTriplets = 48;
 constexpr Index kMoreTriplets = 2;
-/// Searches of one node at one price: each looks for twice as many as the one before.
+/// Largest number of searches of a node at one price; each doubles the number of triplets.
 constexpr int kMaxSearchesOfNode = 64;
-/// A few larger nodes come one after the other: their products use all threads.
+/// A few nodes of at least this side are handled in turn: their products use all threads.
 constexpr Index kLargeNode = 512;
-/// Of larger nodes of a matrix that is held triplets are looked for when it is known what their
-/// children take, if at all.
+/// In a stored matrix, triplets of larger nodes are computed only after the cost of their children
+/// is known, if at all.
 constexpr Index kLateNode = 128;
-/// The search for triplets ends where those that are known cost so many times more than what is to
-/// be beaten: at prices near to this one it need not begin again.
+/// The search for triplets ends when the known ones cost this many times the alternative, so that
+/// nearby prices need no new search.
 constexpr double kSurely = 1.25;
-/// Ranks that parts of a smooth block will not have less than half of.
+/// Up to this rank of a smooth block, no part of it has less than half the rank.
 constexpr Index kNeverHalved = 3;
-/// Of so few triplets it is not known how they will go on: what is expected is not believed before
-/// it is so many times too dear.
+/// The extrapolation from at most this many triplets is doubtful: it rules out a node only if the
+/// expected cost is kDoubt times too high.
 constexpr Index kDoubtedTriplets = 16;
 constexpr double kDoubt = 16;
-/// Part of the squared error that may come out otherwise than expected.
+/// Fraction of the squared error by which the errors may deviate from the expected ones.
 constexpr double kWorthLearning = 0.05;
 
 }  // namespace
@@ -51,15 +51,15 @@ std::vector<int> RateDistortion::component_bits(const Node& node) const {
   return bits;
 }
 
-/// Whether more triplets than are known may make the low-rank choice cheaper than `other`.
+/// True if more triplets than are known may make the low-rank choice cheaper than `other`.
 bool RateDistortion::may_gain(const Node& node, double other) const {
   if (node.complete) return false;
   return tree_.source().exhaustive() ? held_may_gain(node, other) : computed_may_gain(node, other);
 }
 
-/// What low rank costs at least, by the squares that are known. Where the search ended by what is
-/// left, that is all that they can lack. Else each of those left has at most the square of the last
-/// one, and costs at least what that one would.
+/// Lower bound of the low-rank cost, from the known squares. If the search ended because little was
+/// left, the unknown squares can save no more than that. Otherwise each unknown square is at most
+/// the last known one, and costs at least as much per unit of energy.
 double RateDistortion::least_cost_by_found(const Node& node) const {
   const double rest = ContentChoices::unknown_energy(node);
   const double of_found =
@@ -80,11 +80,11 @@ bool RateDistortion::held_may_gain(const Node& node, double other) const {
   return !none_matters && least_cost_by_found(node) < other;
 }
 
-/// None of those left is worth its bytes where all of them together are not. Where the search ended
-/// for their number k, what they leave, T, is expected to go on to fall with the power q of k that
-/// it fell with in their second half. (The last values of a cross approximation say less: they are
-/// too small.) The next square is then q T / k, and triplets are stored, in the fewest bits, down
-/// to the least one that is worth it.
+/// No unknown triplet is worth its bytes if all of them together are not. If the search ended at
+/// its limit of k triplets, their remainder T is expected to keep falling with the power q of k
+/// with which it fell in the second half of the triplets. (The last values of a cross approximation
+/// are less reliable: they are too small.) The next square is then q T / k, and triplets are
+/// stored, in the fewest bits, down to the least one that is worth it.
 bool RateDistortion::computed_may_gain(const Node& node, double other) const {
   const double least = contents_.least_square(node);
   const double rest = ContentChoices::unknown_energy(node);
@@ -104,9 +104,9 @@ bool RateDistortion::computed_may_gain(const Node& node, double other) const {
   return of_found + count * (ratio - 1) * of_triplet + behind < doubt * other;
 }
 
-/// The best content without children; more of the spectrum is found as long as that may bring it
-/// below `limit`. False, and nothing has been found, where the source would have to be asked and
-/// may not.
+/// Finds the best content without children, and more of the spectrum as long as that may bring the
+/// cost below `limit`. Returns false, without a result, if the source is needed but `may_ask` is
+/// false.
 bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
   const BlockSource& source = tree_.source();
   const double least = contents_.least_square(node);
@@ -127,7 +127,7 @@ bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
   consider(contents_.dense(node));
   node.own = contents_.sparse(node, node.own);
   node.least_cost = node.own.cost(price());
-  // What the children take is known only later: until then the first triplets have to do.
+  // The cost of the children is known only later: until then the first triplets must suffice.
   if (!final && late) return true;
   for (int search = 0;
        search < kMaxSearchesOfNode &&
@@ -173,11 +173,11 @@ void RateDistortion::choose_apart(std::span<Node> nodes,
   });
 }
 
-/// choose_own() of each below its limit: here where all that it takes is known, else on all
-/// processes.
-void RateDistortion::choose_dealt(const std::vector<Node*>& nodes,
-                                  const std::vector<double>& limits,
-                                  const RunControl& control) {
+/// Runs choose_own() for each node, below its limit: on this rank if that needs no source, else on
+/// all ranks.
+void RateDistortion::choose_distributed(const std::vector<Node*>& nodes,
+                                        const std::vector<double>& limits,
+                                        const RunControl& control) {
   std::vector<Node*> lacking;
   std::vector<double> limits_of_lacking;
   for (std::size_t k = 0; k < nodes.size(); ++k) {
@@ -186,7 +186,7 @@ void RateDistortion::choose_dealt(const std::vector<Node*>& nodes,
     lacking.push_back(nodes[k]);
     limits_of_lacking.push_back(limits[k]);
   }
-  if (!lacking.empty()) dealt_->choose(lacking, limits_of_lacking, price());
+  if (!lacking.empty()) distributed_->choose(lacking, limits_of_lacking, price());
 }
 
 double RateDistortion::least_of_children(std::size_t level, const Node& node) const {
@@ -199,9 +199,9 @@ double RateDistortion::least_of_children(std::size_t level, const Node& node) co
   return sum;
 }
 
-/// Whether children may take less than the node itself, as far as that is known before they are
-/// looked at. Of entries that are at most so large no part is worth its bytes if the whole is not:
-/// of a part's energy and bytes the energy falls faster.
+/// True if children may cost less than the node itself, as far as that is known before they are
+/// examined. If the entries are bounded, no part is worth its bytes if the whole is not: the energy
+/// of parts falls faster than their bytes.
 bool RateDistortion::division_may_pay(std::size_t level, const Node& node) const {
   if (!tree_.divisible(node)) return false;
   const double own = node.own.cost(price());
@@ -214,8 +214,7 @@ bool RateDistortion::division_may_pay(std::size_t level, const Node& node) const
   return most > 2 * price() * contents_.shape(node).cheapest_triplets;
 }
 
-/// Of smooth nodes that were divided: where their children take no less, these are not divided
-/// again.
+/// Children of smooth nodes are not divided again if they cost no less than the node itself.
 void RateDistortion::stop_where_division_lost(std::size_t level, const std::vector<Node*>& nodes) {
   for (const Node* node : nodes) {
     if (!node->divided || !node->smooth || node->own.content == Content::kNothing) continue;
@@ -236,7 +235,7 @@ void RateDistortion::for_nodes(std::vector<Node*>& nodes,
   auto small = std::partition(nodes.begin(), nodes.end(), [&](const Node* node) {
     return products_are_parallel && node->smaller_side() >= kLargeNode;
   });
-  // So many are better done side by side too.
+  // Enough large nodes are better handled in parallel too.
   if (small - nodes.begin() >= threads()) small = nodes.begin();
   for (auto node = nodes.begin(); node != small; ++node) {
     control.throw_if_stopped("hierarchical");
@@ -248,7 +247,7 @@ void RateDistortion::for_nodes(std::vector<Node*>& nodes,
   });
 }
 
-/// The children of those nodes that are to be divided.
+/// Divides the nodes that are to be divided, and returns their children.
 std::vector<Node*> RateDistortion::divide(std::size_t level, const std::vector<Node*>& nodes) {
   std::vector<Node*> children;
   for (Node* node : nodes) {
@@ -274,8 +273,7 @@ void RateDistortion::find_least_squares(std::size_t level, Node& node) {
   }
 }
 
-/// Whether the node itself may take less than its children, which take `limit`, by what was not
-/// looked at before.
+/// True if the node itself, examined further, may cost less than its children, which cost `limit`.
 bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
   if (!tree_.source().exhaustive()) return limit < node.own.cost(price()) || !node.complete;
   const double other = std::min(limit, node.own.cost(price()));
@@ -284,7 +282,7 @@ bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
   return contents_.least_cost_of_triplets(node, node.least_squares) < other;
 }
 
-/// The sum of what has been chosen for the children of a node that was divided.
+/// Sum of the choices for the children of a divided node.
 RateDistortion::Children RateDistortion::children_of(std::size_t level, Node& node) {
   Children children;
   double energy = 0;
@@ -295,12 +293,12 @@ RateDistortion::Children RateDistortion::children_of(std::size_t level, Node& no
     children.least_cost += child.least_cost;
     energy += child.energy * (node.on_diagonal && !child.on_diagonal ? 2 : 1);
   }
-  // What was estimated for the whole is better known from its parts.
+  // The energies of the parts give a better estimate than that of the whole.
   if (!tree_.source().exhaustive() && !node.complete) node.energy = energy;
   return children;
 }
 
-/// Takes the children or the node itself, whichever costs less.
+/// Chooses the children or the node itself, whichever costs less.
 void RateDistortion::choose_between(const Children& children, Node& node) const {
   node.best = children.sum.cost(price()) < node.own.cost(price()) ? children.sum : node.own;
   node.least_cost = std::min(node.least_cost, children.least_cost);
@@ -314,7 +312,7 @@ void RateDistortion::choose_above(std::size_t level, Node& node) {
   choose_between(children, node);
 }
 
-/// The nodes of a level before their children are known.
+/// Makes the choices for the nodes of a level before their children are known.
 void RateDistortion::choose_level(std::size_t level,
                                   std::vector<Node*>& nodes,
                                   const RunControl& control) {
@@ -323,8 +321,8 @@ void RateDistortion::choose_level(std::size_t level,
     node.best = node.own;
     node.divided = division_may_pay(level, node);
   };
-  if (dealt_ != nullptr) {
-    choose_dealt(nodes, std::vector<double>(nodes.size(), kNoLimit), control);
+  if (distributed_ != nullptr) {
+    choose_distributed(nodes, std::vector<double>(nodes.size(), kNoLimit), control);
     for (Node* node : nodes) take(*node);
     return;
   }
@@ -334,11 +332,11 @@ void RateDistortion::choose_level(std::size_t level,
   });
 }
 
-/// The same once their children have been chosen for.
+/// The same after the choices for their children.
 void RateDistortion::choose_level_above(std::size_t level,
                                         std::vector<Node*>& nodes,
                                         const RunControl& control) {
-  if (dealt_ == nullptr) {
+  if (distributed_ == nullptr) {
     return for_nodes(nodes, control, [&](Node& node) { choose_above(level, node); });
   }
   std::vector<Children> children;
@@ -352,7 +350,7 @@ void RateDistortion::choose_level_above(std::size_t level,
     lacking.push_back(node);
     limits.push_back(limit);
   }
-  choose_dealt(lacking, limits, control);
+  choose_distributed(lacking, limits, control);
   auto next = children.begin();
   for (Node* node : nodes) {
     if (node->divided) choose_between(*next++, *node);

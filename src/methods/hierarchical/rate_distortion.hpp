@@ -8,7 +8,7 @@
 
 namespace matapprox::blocks {
 
-class DealtNodes;
+class DistributedNodes;
 
 /// Squared error and bytes of the whole matrix.
 struct Total {
@@ -16,45 +16,44 @@ struct Total {
   double bytes = 0;
 };
 
-/// What each block is best stored as, at a price of a byte in squared error: optimal tree pruning
+/// Finds the best content of each block at a price of a byte in squared error: optimal tree pruning
 /// [CLG89], with reverse water-filling within a low-rank block.
 class RateDistortion {
  public:
-  /// Keeps a reference to the tree. `widths` ascending; `leaf_bytes` for the place of each leaf.
+  /// Keeps a reference to the tree. `widths` ascend; `leaf_bytes`: bytes of the header of a leaf.
   RateDistortion(BlockTree& tree, std::vector<int> widths, double leaf_bytes);
   const ContentChoices& contents() const { return contents_; }
-  /// From here on the source of the tree is asked on other processes, to the same bits; null, as
-  /// at the start: here. Keeps the pointer.
-  void deal_to(DealtNodes* nodes) { dealt_ = nodes; }
-  DealtNodes* dealt() const { return dealt_; }
+  /// From now on all ranks evaluate the source of the tree, with bitwise equal results; null, the
+  /// default: this rank does. Keeps the pointer.
+  void distribute_to(DistributedNodes* nodes) { distributed_ = nodes; }
+  DistributedNodes* distributed() const { return distributed_; }
 
-  /// Chooses for every node, level by level; spectra are found where the choice depends on them. Of
-  /// a source that is not exhaustive a node is divided as far as that pays: what is at low rank and
-  /// gains nothing by its children is not looked into further.
-  /// Throws Interrupted.
+  /// Makes the choice for every node, level by level. Spectra are computed if the choice depends on
+  /// them. With a source that is not exhaustive, nodes are divided as far as that pays: a low-rank
+  /// node that gains nothing from its children is not examined further. Throws Interrupted.
   Total at_price(double price, const RunControl& control);
-  /// The same for a matrix that is held, but large nodes are divided without a look at them: a
-  /// first idea, fast, of what the whole takes at that price, if not of the least.
+  /// The same for a stored matrix, but large nodes are divided without examining them; a quick
+  /// first estimate of the total at that price, which is not the least one.
   Total small_nodes_at_price(double price, const RunControl& control);
-  /// The best content without children, below `limit`, of each of some nodes that are not in the
-  /// tree. All threads.
+  /// Finds the best content without children, below its limit, for each of some nodes that are not
+  /// in the tree. Uses all threads.
   void choose_apart(std::span<Node> nodes, const std::vector<double>& limits, double price);
-  /// Has to come before one of them is encoded.
+  /// Must be called before one of the nodes is encoded.
   void find_shapes(std::span<Node> nodes);
-  double price() const { return contents_.price(); }  ///< the last one; 0 before the first
-  /// The largest lower bound seen of the squared error of any choice within `bytes`: D + price R is
-  /// least at each price that was tried.
+  double price() const { return contents_.price(); }  ///< last price; 0 before the first
+  /// Largest known lower bound of the squared error of any choice within `bytes`: at each tried
+  /// price, the choice minimizes D + price R.
   double lower_bound(double bytes) const;
-  /// The same of the whole as one block at low rank, by the last price.
+  /// The same for the whole matrix as one low-rank block, from the last price.
   double low_rank_bound(double bytes) const;
   /// Bits of each component of a low-rank node at the last price, descending.
   std::vector<int> component_bits(const Node& node) const;
-  /// Takes what the leaves came out as, in the order of leaves(), in place of the noise expected of
-  /// dense entries, and of triplets where it is more; nodes that were no such leaf take the mean of
-  /// the others. False, and nothing changes, where that is hardly more or less.
+  /// Replaces the expected noise by that of the given errors, in the order of leaves(): for dense
+  /// entries, and for triplets if it is larger. Nodes that were no such leaf get the mean of the
+  /// dense ones. Returns false and changes nothing if the errors are nearly as expected.
   bool learn(const std::vector<double>& squared_errors);
-  /// The nodes that make up the matrix at the last price, also those of which nothing is stored, in
-  /// the order of the tree.
+  /// Nodes that make up the matrix at the last price, including those that store nothing, in the
+  /// order of the tree.
   std::vector<const Node*> leaves() const;
 
  private:
@@ -64,9 +63,9 @@ class RateDistortion {
   };
   Total choose_all(double price, const RunControl& control);
   bool choose_own(Node& node, double limit, bool may_ask = true);
-  void choose_dealt(const std::vector<Node*>& nodes,
-                    const std::vector<double>& limits,
-                    const RunControl& control);
+  void choose_distributed(const std::vector<Node*>& nodes,
+                          const std::vector<double>& limits,
+                          const RunControl& control);
   void choose_level(std::size_t level, std::vector<Node*>& nodes, const RunControl& control);
   void choose_level_above(std::size_t level, std::vector<Node*>& nodes, const RunControl& control);
   double least_of_children(std::size_t level, const Node& node) const;
@@ -91,7 +90,7 @@ class RateDistortion {
   void for_nodes(std::vector<Node*>& nodes, const RunControl& control, const Visit& visit) const;
 
   BlockTree& tree_;
-  DealtNodes* dealt_ = nullptr;
+  DistributedNodes* distributed_ = nullptr;
   ContentChoices contents_;
   std::vector<Tried> tried_;
   bool small_only_ = false;

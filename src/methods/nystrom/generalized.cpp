@@ -10,14 +10,14 @@
 namespace matapprox {
 namespace {
 
-/// A S, where A lies if results stay there, else on the host.
+/// Returns A S, in the memory space of A if that keeps results, else on the host.
 FactorValue kept_product(const ConstMultiVectorView& A, const Matrix& S) {
-  if (A.space->keeps_results()) return PlacedMatrix(product(A, S));
+  if (A.space->is_distributed()) return PlacedMatrix(product(A, S));
   return product_to_host(A, S);
 }
 
 FactorValue kept_basis(BlockBasis basis) {
-  if (basis.columns().space->keeps_results()) return PlacedMatrix(std::move(basis).release());
+  if (basis.columns().space->is_distributed()) return PlacedMatrix(std::move(basis).release());
   return to_host(basis.columns());
 }
 
@@ -43,8 +43,8 @@ NystromFactors generalized_nystrom(const LinearOperator& A,
   finite_unit_scale(AtY, "nystrom");
   space->scale(AX.data(), AX.size(), scale);
 
-  // With A X = Q R and Y^T A X = U S V^T: A ~ Q (R V S^+) (U^T Y^T A). The core R V S^+ is of the
-  // size of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20].
+  // Let A X = Q R and Y^T A X = U S V^T; then A ~ Q (R V S^+) (U^T Y^T A). The core R V S^+ is of
+  // the size of |A X v| / |Y^T A X v|, so no digits are lost, whatever the conditioning [Nak20].
   const kernels::Svd small = kernels::svd(transpose_product(Y.columns(), AX.columns()));
   const double cut = 4e-16 * static_cast<double>(l) * small.S(0);
   const Vector inverse = small.S.unaryExpr([&](double s) { return s > cut ? 1.0 / s : 0.0; });

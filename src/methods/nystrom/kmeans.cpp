@@ -21,12 +21,12 @@ void for_stretches(Index n, const std::function<void(Index, Index)>& body) {
   });
 }
 
-/// k rows of `points` as the start: each next one with probability proportional to the squared
-/// distance to the nearest so far [AV07].
+/// Draws k rows of `points` as initial centers, each with probability proportional to the squared
+/// distance to the nearest center so far [AV07].
 Matrix plus_plus_start(const Matrix& points, Index k, std::uint64_t seed) {
   const Index n = points.rows();
   Matrix centers(k, points.cols());
-  Vector nearest = Vector::Ones(n);  // all alike for the first draw
+  Vector nearest = Vector::Ones(n);  // uniform for the first draw
   for (Index c = 0; c < k; ++c) {
     double target = nearest.sum() * random_uniform(seed, RandomStream::kSampling, kStartDraw, c);
     Index chosen = 0;
@@ -42,7 +42,7 @@ Matrix plus_plus_start(const Matrix& points, Index k, std::uint64_t seed) {
   return centers;
 }
 
-/// |p - c|^2 - |p|^2 for a stretch of points (rows) and all centers (columns).
+/// Computes |p - c|^2 - |p|^2 for a stretch of points (rows) and all centers (columns).
 Matrix partial_distances(const Matrix& points, const Matrix& centers, Index first, Index count) {
   Matrix distances = centers.rowwise().squaredNorm().transpose().replicate(count, 1);
   kernels::gemm(kernels::Trans::kNo,
@@ -66,7 +66,7 @@ std::vector<Index> assign(const Matrix& points, const Matrix& centers) {
   return owner;
 }
 
-/// Centers as the means of their points; a center without points stays where it is.
+/// Returns the means of the points of each center; a center without points is unchanged.
 Matrix means(const Matrix& points, const std::vector<Index>& owner, const Matrix& centers) {
   Matrix sums = Matrix::Zero(centers.rows(), centers.cols());
   Vector counts = Vector::Zero(centers.rows());
@@ -81,7 +81,7 @@ Matrix means(const Matrix& points, const std::vector<Index>& owner, const Matrix
   return sums;
 }
 
-/// The point nearest to its own center, for every center that has points.
+/// Returns the point nearest to its own center, for every center that has points.
 std::vector<Index> nearest_points(const Matrix& points,
                                   const Matrix& centers,
                                   const std::vector<Index>& owner) {
@@ -115,7 +115,7 @@ std::vector<Index> kmeans_landmarks(const Matrix& points,
     centers = means(points, owner, centers);
   }
   std::vector<Index> chosen = nearest_points(points, centers, owner);
-  // Equal points leave centers empty: the rest is drawn uniformly.
+  // Equal points leave centers empty; the remaining landmarks are drawn uniformly.
   std::vector<bool> taken(static_cast<std::size_t>(points.rows()), false);
   for (const Index i : chosen) taken[static_cast<std::size_t>(i)] = true;
   for (const Index i : weighted_order(Vector::Ones(points.rows()), seed, kFillDraw)) {

@@ -15,13 +15,13 @@ namespace matapprox {
 struct Landmarks {
   std::vector<Index> indices;
   Matrix columns;  ///< A(:, J), N x |J|
-  Matrix own;      ///< A(J, J), where the columns are on a GPU
-  /// Where the columns are on a GPU, in place of `columns`: proposed there and not yet kept.
+  Matrix own;      ///< A(J, J); set later where the columns are on the host
+  /// Columns proposed on a GPU and not yet accepted, in place of `columns`; else null.
   std::unique_ptr<PartialCholesky> on_gpu;
   Index rounds = 1;
-  /// Why A is not positive semidefinite, where the sampling came upon it.
+  /// Reason why A is not positive semidefinite, if the sampling detected it; else empty.
   std::string negative;
-  /// The diagonal of A - C W^+ C^T, where the sampling knows it.
+  /// Diagonal of A - C W^+ C^T, if the sampling computed it.
   std::optional<Vector> residual_diagonal;
 };
 
@@ -30,13 +30,14 @@ using LandmarksCheckpoint = std::function<void(Landmarks so_far, const ResumeSta
 /// Diagonal entries below -kNegative times the largest one are negative beyond rounding.
 inline constexpr double kNegative = 1e-10;
 
-/// Randomly pivoted Cholesky [CETW22], in blocks with rejection [ETW24]: the landmarks are
-/// distributed as if drawn one by one with probability proportional to the residual diagonal.
-/// `diagonal` is that of A, not negative; ends early where nothing but rounding is left.
+/// Chooses landmarks by randomly pivoted Cholesky [CETW22], in blocks with rejection [ETW24]: they
+/// are distributed as if drawn one by one with probability proportional to the residual diagonal.
+/// `diagonal` is that of A, not negative. Ends early if only rounding is left.
 ///
-/// On the host `checkpoint` gets the landmarks so far and the state to go on from, when one is due
-/// and when it is stopped; with control.resume it goes on from there to the same bits. Throws
-/// InvalidArgument for a state that contradicts itself, NotAvailable to resume on a GPU.
+/// On the host, `checkpoint` receives the landmarks so far and the state to resume from, when a
+/// checkpoint is due and when the run is stopped. With control.resume the run continues from there
+/// to the same bits. Throws InvalidArgument for a state that contradicts itself, NotAvailable to
+/// resume on a GPU.
 Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
                                      const Vector& diagonal,
                                      Index k,
@@ -44,26 +45,26 @@ Landmarks pivoted_cholesky_landmarks(const LinearOperator& A,
                                      const RunControl& control,
                                      const LandmarksCheckpoint& checkpoint = nullptr);
 
-/// k distinct indices of 0..n-1, uniformly, ascending.
+/// Draws k distinct indices of 0..n-1 uniformly; ascending.
 std::vector<Index> uniform_landmarks(Index n, Index k, std::uint64_t seed);
 
-/// k distinct indices drawn with probability proportional to approximate ridge leverage scores,
-/// from a uniform pilot sample of k columns [MM17].
+/// Draws k distinct indices with probability proportional to approximate ridge leverage scores,
+/// estimated from a uniform preliminary sample of k columns [MM17].
 std::vector<Index> leverage_landmarks(const LinearOperator& A,
                                       const Vector& diagonal,
                                       Index k,
                                       std::uint64_t seed,
                                       const RunControl& control);
 
-/// The k points nearest to k-means centers of the rows of `points`, ascending; k-means++ start
-/// [AV07].
+/// Returns the k points nearest to the k-means centers of the rows of `points`, ascending. The
+/// initial centers are drawn by k-means++ [AV07].
 std::vector<Index> kmeans_landmarks(const Matrix& points,
                                     Index k,
                                     std::uint64_t seed,
                                     const RunControl& control);
 
-/// T (k x r) with T T^T = W^+ for a symmetric W, from its eigendecomposition after scaling its
-/// diagonal to 1; eigenvalues up to tolerance times the largest count as zero. `least` is the
+/// T (k x k) with T T^T = W^+ for a symmetric W, from its eigendecomposition after scaling its
+/// diagonal to 1. Eigenvalues up to tolerance times the largest count as zero. `least` is the
 /// smallest eigenvalue over the largest.
 struct InverseRoot {
   Matrix T;

@@ -62,7 +62,7 @@ Index resolve(const LinearOperator& A, const NystromOptions& options, bool psd) 
                       });
 }
 
-/// Why A cannot have the psd form, as far as its diagonal tells; empty if it can.
+/// Returns why A cannot have the psd form, as far as its diagonal shows; empty if it can.
 std::string diagonal_objection(const LinearOperator& A, const Vector& diagonal) {
   const double largest = diagonal.cwiseAbs().maxCoeff();
   if (diagonal.minCoeff() < -kNegative * largest) {

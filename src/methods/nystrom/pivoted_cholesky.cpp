@@ -22,13 +22,13 @@ namespace {
 constexpr Index kSmallestBlock = 8;
 constexpr Index kLargestBlock = 96;
 constexpr Index kStretch = 4096;
-/// No state to resume has more.
+/// Limit on the number of rounds in a state to resume.
 constexpr Index kMaxSavedRounds = Index{1} << 40;
-/// The residual diagonal is rounding once its sum is this share of the trace.
+/// The residual diagonal is rounding once its sum is this fraction of the trace.
 constexpr double kNothingLeft = 1e-14;
 
-/// Indices drawn with replacement, with probability proportional to d; each distinct one once, in
-/// the order of the draws.
+/// Draws `count` indices with replacement, with probability proportional to d. Returns each
+/// distinct one once, in the order of the draws.
 std::vector<Index> propose(const Vector& d, Index count, std::uint64_t seed, Index round) {
   Vector sums(d.size());
   double sum = 0;
@@ -45,12 +45,12 @@ std::vector<Index> propose(const Vector& d, Index count, std::uint64_t seed, Ind
 }
 
 struct Accepted {
-  std::vector<Index> positions;  ///< in the list of proposals
+  std::vector<Index> positions;  ///< indices into the list of proposals
   Matrix lower;                  ///< Cholesky factor of the residual at the accepted ones
 };
 
-/// Goes through the proposals and keeps each with probability (residual now) / (residual when
-/// proposed). H is the residual matrix at the proposals.
+/// Accepts each proposal in turn with probability (residual now) / (residual when proposed). H is
+/// the residual matrix at the proposals.
 Accepted reject(Matrix H, Index at_most, std::uint64_t seed, Index round) {
   const Vector proposed = H.diagonal();
   const Index b = H.rows();
@@ -75,7 +75,7 @@ Matrix inverse_transpose(const Matrix& lower) {
   return lower.transpose().triangularView<Eigen::Upper>().solve(Matrix::Identity(n, n));
 }
 
-/// d(i) -= |G(i,:)|^2; returns the smallest value met.
+/// Subtracts |G(i,:)|^2 from each d(i) and returns the smallest result.
 double subtract_row_norms(const ConstBlock& G, Vector& d) {
   const Index stretches = (d.size() + kStretch - 1) / kStretch;
   Vector least(stretches);
@@ -118,7 +118,7 @@ class HostCholesky final : public PartialCholesky {
     }
     Block grown = factor_.middleCols(kept_, fresh);
     kernels::gemm(kernels::Trans::kNo, G, kernels::Trans::kNo, inverse_transpose, grown);
-    const JoinStopScope nobody_stops(nullptr);  // from here on all of it is changed, or nothing
+    const JoinStopScope nobody_stops(nullptr);  // all or nothing from here on
     kept_ += fresh;
     return subtract_row_norms(grown, d);
   }
@@ -204,7 +204,7 @@ class PivotedSampling {
     return tall_->is_resumable() && taken() > 0 && clock_.is_wanted(numbers());
   }
 
-  /// Leaves all as it was where it is stopped.
+  /// Leaves the state unchanged if it is stopped.
   void take_block() {
     const std::vector<Index> S =
         propose(d_, std::min(block_, 2 * (k_ - taken())), seed_, found_.rounds);
@@ -283,7 +283,7 @@ class PivotedSampling {
   std::uint64_t seed_;
   Index k_;
   double trace_;
-  double largest_;  ///< entry of the diagonal
+  double largest_;  ///< largest entry of the diagonal
   const RunControl& control_;
   const LandmarksCheckpoint& checkpoint_;
   CheckpointClock clock_;

@@ -64,10 +64,10 @@ Landmarks take_landmarks(const LinearOperator& A,
   return result;
 }
 
-/// The least entry of diag(A - C T T^T C^T); the columns C are then on the host.
+/// Returns the least entry of diag(A - C T T^T C^T) and leaves the columns C on the host.
 double min_residual(const Vector& diagonal, Landmarks& found, double scale, const Matrix& T) {
   if (!found.on_gpu) {
-    constexpr Index kTileRows = 8192;  // no second copy of all columns
+    constexpr Index kTileRows = 8192;  // avoids a second copy of all columns
     double least = std::numeric_limits<double>::infinity();
     for (Index first = 0; first < diagonal.size(); first += kTileRows) {
       const Index count = std::min(kTileRows, diagonal.size() - first);
@@ -86,12 +86,13 @@ double min_residual(const Vector& diagonal, Landmarks& found, double scale, cons
   return least;
 }
 
-/// `unscaled` is the diagonal of A.
+/// Makes the factors from the landmarks. `unscaled` is the diagonal of A.
 NystromFactors factors_of(Landmarks found,
                           const Vector& unscaled,
                           Index k,
                           const NystromOptions& options) {
-  // Squares of entries near 1e+-150 leave the range of doubles: work in units of the diagonal.
+  // Squares of entries near 1e+-150 leave the range of doubles, so all is computed in units of the
+  // diagonal.
   const double scale = unit_scale(unscaled);
   const Vector diagonal = unscaled * scale;
   NystromFactors result;

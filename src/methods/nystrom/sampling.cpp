@@ -30,12 +30,12 @@ std::vector<Index> leverage_landmarks(const LinearOperator& A,
                                       Index k,
                                       std::uint64_t seed,
                                       const RunControl& control) {
-  const std::vector<Index> pilot = uniform_landmarks(A.rows(), k, seed);
+  const std::vector<Index> screening_run = uniform_landmarks(A.rows(), k, seed);
   control.throw_if_stopped("nystrom");
-  const Matrix C = A.columns_at(pilot);
+  const Matrix C = A.columns_at(screening_run);
   require_finite(C, "nystrom");
-  const Matrix W = C(pilot, Eigen::all);
-  // A ~ B B^T from the pilot; what that misses is left on the diagonal.
+  const Matrix W = C(screening_run, Eigen::all);
+  // A ~ B B^T from the preliminary sample; `missed` is the diagonal of the remainder.
   const Matrix B = kernels::product(C, inverse_root((W + W.transpose()) / 2, 1e-10).T);
   const Vector missed = (diagonal - row_squared_norms(B)).cwiseMax(0.0);
   const double min_ridge = 1e-12 * diagonal.sum() / static_cast<double>(A.rows());
@@ -58,7 +58,7 @@ InverseRoot inverse_root(const Matrix& W, double tolerance) {
   Index rank = 0;
   while (rank < k && eigen.values(k - 1 - rank) > tolerance * largest) ++rank;
   if (!(largest > 0)) return {Matrix::Zero(k, k), largest < 0 || eigen.values(0) < 0 ? -1.0 : 0.0};
-  // Columns of zeros keep T square, k x k as stored.
+  // Zero columns keep T square, k x k as stored.
   Matrix T = Matrix::Zero(k, k);
   T.leftCols(rank) = scaling.asDiagonal() * eigen.vectors.rightCols(rank) *
                      eigen.values.tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();

@@ -12,7 +12,7 @@ namespace matapprox {
 namespace {
 
 constexpr const char* kSketchName = "sketch";
-/// Of each end of the interval.
+/// Probability beyond each end of the interval.
 constexpr double kTailProbability = 0.025;
 
 Index paper_range_size(Index rank) { return 4 * rank + 1; }
@@ -23,7 +23,7 @@ Storage sketch_storage(Index rows, Index cols, Index k, Index s, Index q) {
   return {numbers, 8 * numbers};
 }
 
-/// The largest s for which `fits` holds, which holds for `least`.
+/// Returns the largest s for which `fits` holds; it must hold for `least`.
 template <class Fits>
 Index largest_core(Index least, const Fits& fits) {
   Index step = 1;
@@ -35,7 +35,7 @@ Index largest_core(Index least, const Fits& fits) {
   return best;
 }
 
-/// k and s within the sketch budget that make [TYUC19, Thm. 5.1] smallest at rho = r.
+/// Chooses k and s within the sketch budget that minimize [TYUC19, Thm. 5.1] at rho = r.
 void choose_sizes(Index rows, Index cols, Index small, SketchOptions& options) {
   const Index r = options.rank;
   const auto admits = [&](Index k, Index s) {
@@ -79,7 +79,7 @@ Index resolved_rank(Index rows, Index cols, Index small, const SketchOptions& op
       });
 }
 
-/// x where x - 1 - ln x = level, on the side of 1 where `low` and `high` are.
+/// Solves x - 1 - ln x = level for x between `low` and `high`, which are on one side of 1.
 double solve_rate(double level, double low, double high) {
   const bool falls = low < 1;
   for (int step = 0; step < 200; ++step) {

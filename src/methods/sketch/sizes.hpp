@@ -4,7 +4,7 @@
 
 namespace matapprox {
 
-/// Where the 95 % interval of an error estimate from q samples ends, in units of the estimate.
+/// Ends of the 95 % interval of an error estimate from q samples, in units of the estimate.
 struct SketchInterval {
   double low;
   double high;

@@ -23,14 +23,14 @@ namespace {
 using kernels::Trans;
 
 constexpr const char* kStreamingSketch = "sketch";
-/// Rows of Phi^T and Theta^T that finish() makes at a time.
+/// Rows of Phi^T and Theta^T that finish() generates at a time.
 constexpr Index kTestRows = 1024;
 
 Index last_row(const std::vector<RowRange>& ranges) {
   return ranges.empty() ? 0 : ranges.back().first + ranges.back().count;
 }
 
-/// |X|_F without overflow or underflow on the way.
+/// Computes |X|_F without intermediate overflow or underflow.
 double scaled_norm(const ConstBlock& X) {
   const double scale = unit_scale(X);
   return (scale * X).norm() / scale;
@@ -95,7 +95,7 @@ bool is_ascending(const std::vector<RowRange>& ranges) {
   return true;
 }
 
-/// M^+ Z, for M (s x k) of full column rank, by its QR factorization.
+/// Computes M^+ Z for M (s x k) of full column rank by its QR factorization.
 Matrix least_squares(const Matrix& M, const Matrix& Z) {
   Matrix R;
   const Matrix Q = kernels::thin_qr(M, &R);
@@ -209,7 +209,7 @@ void StreamingSketch::check_block(Index first_row, const ConstBlock& rows) const
   require_finite_rows(first_row, rows);
 }
 
-/// A <- theta A + eta H in X, W, Y and Z. All memory is taken before anything changes.
+/// Updates X, W, Y and Z for A <- theta A + eta H. All memory is allocated before anything changes.
 void StreamingSketch::add(double theta, double eta, Index first_row, const ConstBlock& rows) {
   const Index b = rows.rows();
   if (b == 0) return;
@@ -230,7 +230,7 @@ void StreamingSketch::add(double theta, double eta, Index first_row, const Const
   fill(0, o.range_size, 0);
   fill(sums, o.core_size, o.range_size);
   fill(o.range_size, o.error_samples, o.range_size + o.core_size);
-  // Omega H^T above Psi H^T: a column for each row of the block, whatever else is in it.
+  // Omega H^T above Psi H^T: one column per row of the block, whatever the other rows are.
   const Matrix products = kernels::product(Trans::kYes, column_tests_, Trans::kYes, rows);
   make_room(first_row + b);
   insert_rows(state_.seen, {first_row, b});
@@ -250,8 +250,8 @@ void StreamingSketch::add(double theta, double eta, Index first_row, const Const
                 1.0);
 }
 
-/// Columns of Y^T up to `rows`, zero where there were none; half as many again where the number of
-/// rows is not known.
+/// Extends Y^T to at least `rows` columns with zeros, and by at least half if the number of rows is
+/// not known.
 void StreamingSketch::make_room(Index rows) {
   Matrix& Yt = state_.range_transposed;
   if (rows <= Yt.cols()) return;
@@ -295,7 +295,7 @@ Index StreamingSketch::rows_seen() const {
   return count;
 }
 
-/// (T^T Q), T being columns first_column .. of the random matrix that belongs to the rows of A.
+/// Computes T^T Q, where T are columns first_column .. of the random matrix for the rows of A.
 Matrix StreamingSketch::rows_test_product(Index first_column,
                                           Index count,
                                           const ConstBlock& Q) const {

@@ -10,34 +10,35 @@ namespace matapprox {
 
 class SvdCheckpoints;
 
-/// Singular vectors where the operator has its blocks.
+/// Singular vectors in the memory space of the operator.
 struct PlacedVectors {
   MultiVector U;
   MultiVector V;
 };
 
-/// Leading singular triplets, and how they were found.
+/// Leading singular triplets and how they were found.
 struct SvdOutcome {
-  kernels::Svd triplets;  ///< descending; at least as many as asked for unless stopped early
-  /// U and V, where the operator's memory keeps results; those of `triplets` are then empty.
+  kernels::Svd triplets;  ///< descending; at least as many as requested unless stopped early
+  /// U and V if the operator's memory space keeps results; those of `triplets` are then empty.
   std::shared_ptr<const PlacedVectors> placed{};
   Index iterations = 1;
   Termination termination = Termination::kCompleted;
   std::string message;
 };
 
-/// The triplets with their vectors on the host.
+/// Returns the triplets with their vectors on the host.
 kernels::Svd host_triplets(SvdOutcome outcome);
 
 /// Singular triplets of a symmetric matrix: sigma = |lambda|, u = sign(lambda) v; descending.
 kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen);
 
-/// All min(m, n) triplets by LAPACK; a symmetric A by its eigendecomposition. Holds A.
+/// Computes all min(m, n) triplets by LAPACK; for a symmetric A from its eigendecomposition. Stores
+/// A as a dense matrix.
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control);
 
-/// `rank` triplets to options.tolerance by thick-restarted block Krylov, and then, where copies of
-/// repeated values may be missing, as many rounds without what was found as bring more of them. A
-/// point to go on from is written after a step where one is due, and when it is stopped.
+/// Computes `rank` triplets to options.tolerance by thick-restarted block Krylov. Where copies of
+/// repeated values may be missing, further rounds search the deflated matrix as long as they find
+/// more. A checkpoint is written after a step where one is due, and when the run is stopped.
 SvdOutcome krylov_svd(const LinearOperator& A,
                       bool symmetric,
                       Index rank,
@@ -45,8 +46,8 @@ SvdOutcome krylov_svd(const LinearOperator& A,
                       const RunControl& control,
                       SvdCheckpoints& checkpoints);
 
-/// `rank` triplets from 2 (q + 1) passes over A; where copies of repeated values may be missing,
-/// again with twice the block. Points to go on from as in krylov_svd.
+/// Computes `rank` triplets from 2 (q + 1) passes over A. Where copies of repeated values may be
+/// missing, repeats with twice the block size. Writes checkpoints as krylov_svd does.
 SvdOutcome randomized_svd(const LinearOperator& A,
                           bool symmetric,
                           Index rank,
@@ -54,7 +55,7 @@ SvdOutcome randomized_svd(const LinearOperator& A,
                           const RunControl& control,
                           SvdCheckpoints& checkpoints);
 
-/// Up to `rank` triplets to options.tolerance by Spectra.
+/// Computes up to `rank` triplets to options.tolerance by Spectra.
 SvdOutcome spectra_svd(const LinearOperator& A,
                        bool symmetric,
                        Index rank,

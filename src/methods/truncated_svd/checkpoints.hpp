@@ -10,32 +10,32 @@
 
 namespace matapprox {
 
-/// Points of a run from which it can go on: when they are due, and where the run itself goes on.
-/// One run may search several times, for more triplets each time.
+/// Checkpoints of a run: when they are due, and the state from which the run itself resumes. One
+/// run may search several times, for more triplets each time.
 class SvdCheckpoints {
  public:
-  /// Makes the approximation that goes with a point from the triplets that there are.
+  /// Makes the approximation of a checkpoint from the triplets found so far.
   using Publish = std::function<Approximation(const SvdOutcome& best, SvdAlgorithm algorithm)>;
 
-  /// Never due, and nothing to go on from.
+  /// Makes checkpoints that are never due, with no state to resume.
   SvdCheckpoints() = default;
   /// Throws InvalidArgument for a state that none of these searches can have written.
   SvdCheckpoints(const RunControl& control, Publish publish);
 
   bool resumes() const { return control_ != nullptr && control_->resume != nullptr; }
-  /// Of the search that is gone on with.
+  /// Algorithm and number of triplets of the resumed search.
   SvdAlgorithm resumed_algorithm() const;
   Index resumed_count() const;
 
-  /// The search for the first `count` triplets by that algorithm begins.
+  /// Begins the search for the first `count` triplets by that algorithm.
   void begin_search(SvdAlgorithm algorithm, Index count);
-  /// What this search goes on from, else null.
+  /// State from which this search resumes, else null.
   const ResumeState* state() const { return goes_on_ ? control_->resume : nullptr; }
 
-  /// For a basis of so many numbers.
+  /// True if checkpoints of a basis of that many numbers are wanted, or one is due.
   bool are_wanted(Index numbers) const { return clock_ && clock_->is_wanted(numbers); }
   bool is_due(Index numbers) const { return clock_ && clock_->is_due(numbers); }
-  /// `state` is what the algorithm needs.
+  /// Writes a checkpoint; `state` is that of the algorithm.
   void write(const SvdOutcome& best, ResumeState state);
 
  private:

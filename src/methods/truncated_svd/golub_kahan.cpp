@@ -22,10 +22,10 @@ class GolubKahanSpace final : public KrylovSpace {
     append_random(options.block);
   }
 
-  // With P the right vectors multiplied so far, keeps A P = U B (forward_ = B) and A^T U = V K
-  // (backward_ = K), where V is P and the block that comes next.
+  // Maintains A P = U B (forward_ = B) and A^T U = V K (backward_ = K), where P are the right
+  // vectors multiplied so far and V is P with the next block.
   bool step() override {
-    // A step that was stopped between its two products goes on with the second.
+    // A step that was stopped between its two products continues with the second.
     if (!lacks_second_product() && !multiply_right()) return false;
     const Index first_left = backward_.cols();
     const Index fresh_left = left_.size() - first_left;
@@ -126,7 +126,7 @@ class GolubKahanSpace final : public KrylovSpace {
   }
 
  private:
-  /// The bases become the first `keep` triplets and, on the right, the `fresh` columns not
+  /// Replaces the bases by the first `keep` triplets and, on the right, the `fresh` columns not
   /// multiplied yet, whose rows of backward_ are zero.
   void keep_triplets(const RitzTriplets& triplets, Index keep, Index fresh) {
     left_.rotate(triplets.left.leftCols(keep));
@@ -147,7 +147,7 @@ class GolubKahanSpace final : public KrylovSpace {
 
   bool lacks_second_product() const { return backward_.cols() < left_.size(); }
 
-  /// The first product of a step. False if it brings no new left vector.
+  /// Makes the first product of a step. Returns false if it adds no left vector.
   bool multiply_right() {
     const Index fresh_right = right_.size() - multiplied_;
     if (fresh_right == 0) return false;
@@ -159,8 +159,8 @@ class GolubKahanSpace final : public KrylovSpace {
     forward_.rightCols(fresh_right) = forward;
     multiplied_ = right_.size();
     const Index fresh_left = left_.size() - first_left;
-    // Until the second product tells, a residual is at most |A| times what the triplet has of the
-    // new left vectors.
+    // Until the second product is known, a residual is bounded by |A| times the component of the
+    // triplet in the new left vectors.
     coupling_ = 2 * forward_.norm() * Matrix::Identity(fresh_left, fresh_left);
     return fresh_left > 0;
   }

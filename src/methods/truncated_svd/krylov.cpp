@@ -11,17 +11,18 @@ namespace matapprox {
 namespace {
 
 constexpr Index kMaxRestarts = 400;
-/// Residuals relative to sigma_1 do not fall below rounding, whatever is asked for.
+/// Least bound on residuals relative to sigma_1, whatever the tolerance: they do not fall below
+/// rounding.
 constexpr double kRounding = 1e-14;
-/// Values this close may have converged to a mixture of copies; residuals of 1e-10 tell others
-/// apart.
+/// Relative distance below which values may have converged to a mixture of copies; residuals of
+/// 1e-10 tell other values apart.
 constexpr double kMinSpreadOfCopies = 1e-6;
-/// What is left without the triplets found counts as known once its largest value is this sure,
-/// relative to its distance from the least of those.
+/// The largest value of the deflated matrix is known once its residual is at most this fraction of
+/// its distance from the least value found.
 constexpr double kSureOfTheRest = 1e-3;
 
-/// How many of the first `rank` triplets meet |A^T u - sigma v| <= tolerance sigma, or the rounding
-/// of the largest.
+/// Number of the first `rank` triplets with |A^T u - sigma v| at most tolerance sigma, or at most
+/// the rounding of the largest.
 Index converged_triplets(const RitzTriplets& ritz, Index rank, double tolerance) {
   Index count = 0;
   for (Index i = 0; i < rank; ++i) {
@@ -31,8 +32,8 @@ Index converged_triplets(const RitzTriplets& ritz, Index rank, double tolerance)
   return count;
 }
 
-/// Whether the largest value after the first `rank`, the norm of A without those triplets as far as
-/// a fresh space has seen it, is sure to be no larger than the least of them.
+/// True if the largest value after the first `rank` is certain to be no larger than the least of
+/// them. It is the norm of A without those triplets, as far as a new Krylov space shows.
 bool rest_is_known(const RitzTriplets& ritz, Index rank, double tolerance) {
   if (ritz.values.size() <= rank) return false;
   const double least = ritz.values(rank - 1);
@@ -62,8 +63,8 @@ class KrylovSearch {
     if (checkpoints_.state() != nullptr) load(*checkpoints_.state());
   }
 
-  /// The first search, and then one in what is left without the triplets found, from twice as many
-  /// random columns each time, until no copy can be missing.
+  /// Runs the first search, and then searches in the deflated matrix, from twice as many random
+  /// columns each time after the first of these, until no copy can be missing.
   SvdOutcome run() {
     for (; search(); ++round_, restarts_ = 0) {
       const Vector found = ritz_.eigenvalues.head(std::min(rank_, ritz_.eigenvalues.size()));
@@ -77,7 +78,7 @@ class KrylovSearch {
   }
 
  private:
-  /// The memory stays as it is: there must be room for the block that comes next, too.
+  /// Widens the blocks within the same memory, which must also hold the next block.
   void widen() {
     const Index more = std::min(width_, std::max<Index>(0, (capacity_ - rank_) / 4 - width_));
     width_ += more;
@@ -87,7 +88,7 @@ class KrylovSearch {
   bool has_room() const { return space_->size() + width_ <= capacity_ || space_->is_amid_a_step(); }
 
   /// Grows and restarts the space until the first `rank` triplets have converged and, after the
-  /// first round, the largest value of the rest is known. False if it was stopped before.
+  /// first round, the largest value of the rest is known. Returns false if it was stopped before.
   bool search() {
     for (;; ++restarts_) {
       while (!exact_ && !control_.should_stop() && has_room()) {
@@ -113,7 +114,7 @@ class KrylovSearch {
         control_.progress(
             {steps_, -1, static_cast<double>(converged) / static_cast<double>(rank_)});
       }
-      // Keeping some triplets beyond the wanted ones speeds up the last of those.
+      // Keeping some triplets beyond the wanted ones speeds up the last of the wanted ones.
       const Index keep = rank_ + std::max<Index>(converged / 2, (space_->size() - rank_) / 3);
       space_->restart(ritz_, std::min(keep, space_->size() - 2 * width_));
     }
@@ -182,11 +183,11 @@ class KrylovSearch {
   Index capacity_ = 0;
   std::unique_ptr<KrylovSpace> space_;
   RitzTriplets ritz_;
-  Vector known_;  ///< values that earlier rounds found
+  Vector known_;  ///< values found in earlier rounds
   Index round_ = 0;
-  Index restarts_ = 0;  ///< in this round
+  Index restarts_ = 0;  ///< restarts in this round
   Index steps_ = 0;
-  bool exact_ = false;  ///< the space is all there is
+  bool exact_ = false;  ///< the space cannot grow, and its triplets are exact
   Termination termination_ = Termination::kConverged;
   std::string message_;
 };

@@ -11,7 +11,7 @@
 namespace matapprox {
 namespace {
 
-/// How many of the values have the sign of `value` and a magnitude in lowest..highest.
+/// Number of values with the sign of `value` and a magnitude in lowest..highest.
 Index count_between(const Vector& values, double value, double lowest, double highest) {
   return ((values * (value < 0 ? -1.0 : 1.0)).array() >= lowest &&
           (values * (value < 0 ? -1.0 : 1.0)).array() <= highest)
@@ -25,7 +25,7 @@ SvdOutcome found_triplets(const LinearOperator& A,
                           const RitzTriplets& triplets,
                           Index count) {
   SvdOutcome found;
-  if (A.memory_space()->keeps_results()) {
+  if (A.memory_space()->is_distributed()) {
     found.triplets.S = space.values(triplets, count);
     found.placed = std::make_shared<const PlacedVectors>(space.placed_vectors(triplets, count));
   } else {

@@ -11,47 +11,47 @@
 
 namespace matapprox {
 
-/// Approximate singular values with coordinates in a Krylov space, largest first.
+/// Approximate singular triplets in the coordinates of a Krylov space, largest first.
 struct RitzTriplets {
   Vector values;       ///< r singular values
   Matrix left;         ///< coordinates of the left vectors, orthonormal columns
   Matrix right;        ///< coordinates of the right vectors, orthonormal columns
   Vector residuals;    ///< |A^T u - sigma v|; A v = sigma u holds by construction
-  Vector eigenvalues;  ///< the values, with their signs where they come from eigenvalues
+  Vector eigenvalues;  ///< the values, with their signs if they are eigenvalues
 };
 
-/// A growing space from which singular triplets of A are read; products are scaled by a power of
-/// two so that entries near 1e+-150 do no harm. Residuals and values are in the scaled units.
+/// A growing Krylov space that yields singular triplets of A. Products are scaled by a power of two
+/// so that entries near 1e+-150 do no harm. Residuals and values are in the scaled units.
 class KrylovSpace {
  public:
   virtual ~KrylovSpace() = default;
-  /// Extends the space by one block. False if it cannot grow: what it holds is then exact.
+  /// Extends the space by one block. Returns false if it cannot grow: its triplets are then exact.
   virtual bool step() = 0;
   virtual Index size() const = 0;
-  virtual Index numbers() const = 0;  ///< of the basis, that a checkpoint copies
-  /// Whether a step was stopped between two products: the next one ends it.
+  virtual Index numbers() const = 0;  ///< numbers of the basis that a checkpoint copies
+  /// True if a step was stopped between two products; the next step() completes it.
   virtual bool is_amid_a_step() const { return false; }
   virtual RitzTriplets ritz() const = 0;
-  /// The same from all products made so far, also with the last block: no residuals. For a run of a
-  /// fixed number of passes.
+  /// The same from all products made so far, including those with the last block; without
+  /// residuals. For a run with a fixed number of passes.
   virtual RitzTriplets projected() const = 0;
-  /// The values of projected() alone, in less time.
+  /// Values of projected() alone, in less time.
   virtual Vector projected_values() const = 0;
-  /// Goes on from the first `keep` of the triplets (thick restart) [WS00].
+  /// Restarts from the first `keep` triplets (thick restart) [WS00].
   virtual void restart(const RitzTriplets& triplets, Index keep) = 0;
-  /// Goes on from the first `keep` of the triplets, all converged, and from `fresh` new random
-  /// columns in place of the block that comes next: a Krylov space of A without these triplets.
+  /// Continues with the first `keep` triplets, all converged, and `fresh` new random columns in
+  /// place of the next block: a Krylov space of A without these triplets.
   virtual void deflate(const RitzTriplets& triplets, Index keep, Index fresh) = 0;
-  /// The first `count` triplets, in units of A, with their vectors on the host.
+  /// Returns the first `count` triplets, in units of A, with their vectors on the host.
   virtual kernels::Svd host_triplets(const RitzTriplets& triplets, Index count) const = 0;
-  /// Their values and, where the operator has its blocks, their vectors.
+  /// Return their values, and their vectors in the memory space of the operator.
   virtual Vector values(const RitzTriplets& triplets, Index count) const = 0;
   virtual PlacedVectors placed_vectors(const RitzTriplets& triplets, Index count) const = 0;
-  /// Adds all that load() needs to go on with the same bits; also between the two products of a
-  /// step that was stopped.
+  /// Adds all that load() needs to continue with the same bits, also between the two products of a
+  /// stopped step.
   virtual void save(ResumeState& state) const = 0;
-  /// For a space that was made with the same options. Throws InvalidArgument for a state that
-  /// contradicts itself or them.
+  /// Loads a state into a space made with the same options. Throws InvalidArgument for a state that
+  /// contradicts itself or the options.
   virtual void load(const ResumeState& state) = 0;
 };
 
@@ -61,48 +61,52 @@ struct KrylovSpaceOptions {
   std::uint64_t seed = 1;
 };
 
-/// Columns first .. first + count - 1 of the random ones that spaces start from (at most as many as
-/// A has columns), where A has its blocks.
+/// Returns columns first .. first + count - 1 of the random start columns (at most as many as A has
+/// columns), in the memory space of A.
 MultiVector random_block(const LinearOperator& A, std::uint64_t seed, Index first, Index count);
 
-/// For any A: block Golub-Kahan bidiagonalization with full orthogonalization of both sides; a step
-/// takes one product with A and one with A^T. Singular values keep an absolute accuracy of rounding
-/// times sigma_1, as from [0 A; A^T 0] and unlike from A^T A. Memory (m + n) capacity.
+/// Makes a space for any A: block Golub-Kahan bidiagonalization with full orthogonalization on both
+/// sides. A step takes one product with A and one with A^T. Singular values have an absolute
+/// accuracy of rounding times sigma_1, as from [0 A; A^T 0] and unlike from A^T A. Memory: (m + n)
+/// capacity.
 std::unique_ptr<KrylovSpace> golub_kahan_space(const LinearOperator& A,
                                                const KrylovSpaceOptions& options);
 
-/// For a symmetric A: block Lanczos with full orthogonalization; a step takes one product with A.
-/// The left vectors are the right ones times the signs of the eigenvalues. Memory n capacity.
+/// Makes a space for a symmetric A: block Lanczos with full orthogonalization. A step takes one
+/// product with A. The left vectors are the right ones times the signs of the eigenvalues. Memory:
+/// n capacity.
 std::unique_ptr<KrylovSpace> lanczos_space(const LinearOperator& A,
                                            const KrylovSpaceOptions& options);
 
-/// No state to resume has more random columns, beyond which they are those of others, or steps.
+/// Limits on the random columns and the steps in a state to resume; later random columns are used
+/// by BlockBasis.
 constexpr Index kMaxRandoms = Index{1} << 40;
 constexpr Index kMaxSteps = Index{1} << 50;
 
-/// The first `count` triplets of a space of A, as what a search has found.
+/// Returns the first `count` triplets of a space of A as the outcome of a search.
 SvdOutcome found_triplets(const LinearOperator& A,
                           const KrylovSpace& space,
                           const RitzTriplets& triplets,
                           Index count);
 
-/// Part of load(): the power of two by which products are scaled, 0 before the first. Throws
-/// InvalidArgument for what is no such number.
+/// Reads, for load(), the power of two by which products are scaled, 0 before the first. Throws
+/// InvalidArgument for any other number.
 double saved_scale(const ResumeState& state);
 
-/// One step of the space, which a request to stop ends within a piece of its product. Whether the
-/// space grew; nothing if it was stopped, and the space is then as it was before.
+/// Takes one step of the space; a stop request ends it within a piece of its product. Returns
+/// whether the space grew, or nothing if the step was stopped: the space is then unchanged, or amid
+/// the step (is_amid_a_step).
 std::optional<bool> step_unless_stopped(KrylovSpace& space, const RunControl& control);
 
-/// Whether copies of repeated singular values may be missing from what a Krylov space of `width`
-/// random starting columns found. With probability one such a space holds min(width, m) copies of a
-/// value that A has m times (of the part of A that the space was kept away from). So where fewer
-/// than `width` of the values found lie together, all copies were found; and a copy that is missing
-/// matters only if its value is above the least of those that are wanted.
+/// True if copies of repeated singular values may be missing from those found in a Krylov space
+/// from `width` random columns. With probability one such a space holds min(width, m) copies of a
+/// value that A, without the triplets deflated before, has m times. So if fewer than `width` of the
+/// new values coincide, all copies were found. A missing copy matters only if its value is above
+/// the least of the wanted values.
 ///
-/// `found`: the first `rank` values, descending by magnitude, eigenvalues with their signs: l and
-/// -l are not copies. `known`: those that were there before this space, likewise, or empty.
-/// `spread`: the relative distance up to which values count as copies.
+/// `found`: the first `rank` values, descending by magnitude; eigenvalues with their signs, because
+/// l and -l are not copies. `known`: the values found before this space, likewise, or empty.
+/// `spread`: relative distance up to which values count as copies.
 bool may_lack_copies(
     const Vector& found, const Vector& known, Index rank, Index width, double spread);
 

@@ -23,8 +23,8 @@ class LanczosSpace final : public KrylovSpace {
     append_random(options.block);
   }
 
-  // With P the vectors multiplied so far, keeps T = P^T A P (its upper triangle) and the coupling
-  // of the last block of P to the block that comes next.
+  // Maintains T = P^T A P (its upper triangle), where P are the vectors multiplied so far, and the
+  // coupling of the last block of P to the next block.
   bool step() override {
     const Index fresh = basis_.size() - multiplied_;
     if (fresh == 0) return false;
@@ -127,7 +127,7 @@ class LanczosSpace final : public KrylovSpace {
   }
 
  private:
-  /// The basis becomes the first `keep` triplets and the `fresh` columns not multiplied yet.
+  /// Replaces the basis by the first `keep` triplets and the `fresh` columns not multiplied yet.
   void keep_triplets(const RitzTriplets& triplets, Index keep, Index fresh) {
     Matrix Q = Matrix::Zero(basis_.size(), keep + fresh);
     Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);

@@ -12,18 +12,19 @@
 namespace matapprox {
 namespace {
 
-/// Values this close have not been told apart by a few passes.
+/// Relative distance below which a few passes do not tell values apart.
 constexpr double kIndistinctAfterPasses = 1e-2;
-/// 1 % of the error.
+/// Least relative decrease of the error that justifies more passes: 1 %.
 constexpr double kCertain = 0.01;
-/// What is captured does not grow by less, relative to itself.
+/// Relative growth of the captured squares that is only rounding.
 constexpr double kGrowthOfRounding = 1e-13;
 
-/// Without a block size from the caller, the space has about 2 k + 44 dimensions: many small blocks
-/// reach further into the spectrum than few large ones for the same number of columns multiplied.
+/// Block size unless the caller sets one: the space then has about 2 k + 44 dimensions. Many small
+/// blocks reach further into the spectrum than few large ones for the same number of columns
+/// multiplied.
 Index default_block(Index rank, Index blocks) { return (2 * rank + 44 + blocks - 1) / blocks; }
 
-/// Of the values after a step: the sum of the squares of the first `rank`, and of the others.
+/// Sums of the squares of the values after a step: of the first `rank` and of the others.
 struct Captured {
   double wanted;
   double others;
@@ -35,10 +36,10 @@ Captured captured(const Vector& values, Index rank) {
   return {wanted, all - wanted};
 }
 
-/// Whether more passes would still lower the Frobenius error by more than 1 %. What is captured
-/// grows by about the same factor less with every step, so the last two growths g1, g2 leave about
-/// g2^2 / (g1 - g2) to come; the squared error is at least the squares of the values that the space
-/// holds beyond the wanted ones.
+/// True if more passes would still lower the Frobenius error by more than 1 %. The growth of the
+/// captured squares falls by about the same factor in every step, so after the last two growths g1,
+/// g2 about g2^2 / (g1 - g2) is still to come. The squared error is at least the sum of the squares
+/// of the values in the space beyond the wanted ones.
 bool still_growing(const std::vector<Captured>& steps) {
   if (steps.size() < 2) return true;
   const Captured& last = steps.back();
@@ -82,7 +83,8 @@ class RandomizedSearch {
       const Index block = state->counter("block");
       steps_before_ = state->counter("steps_before");
       while (block_ < block && block_ < least_) block_ = std::min(2 * block_, least_);
-      // The file has as many columns: it does not ask for more memory than it takes itself.
+      // The state must have that many columns, so that it cannot request more memory than it takes
+      // itself.
       require_consistent(block == block_ &&
                              state->counter(symmetric_ ? "basis_cols" : "right_cols") >= block &&
                              steps_before_ >= 0 && steps_before_ <= kMaxSteps,
@@ -113,8 +115,8 @@ class RandomizedSearch {
   }
 
  private:
-  /// One space of blocks_ blocks, or the rest of it. Where there is an earlier outcome, nothing if
-  /// it was stopped.
+  /// Builds one space of blocks_ blocks, or the rest of it from `state`. If there is an earlier
+  /// outcome, returns nothing when stopped.
   std::optional<OneSpace> one_space(const SvdOutcome* earlier, const ResumeState* state) {
     const KrylovSpaceOptions size{block_, std::min(block_ * blocks_, least_ + block_), seed_};
     const auto space = symmetric_ ? lanczos_space(A_, size) : golub_kahan_space(A_, size);
@@ -135,7 +137,7 @@ class RandomizedSearch {
       }
       control_.throw_if_stopped("truncated_svd");
       const std::optional<bool> grew = step_unless_stopped(*space, control_);
-      if (!grew) continue;  // the loop begins by asking whether to stop
+      if (!grew) continue;  // the loop begins by checking for a stop
       growing = *grew;
       ++outcome.iterations;
       if (growing && outcome.iterations + 3 > blocks_ && outcome.iterations < blocks_) {
@@ -208,7 +210,7 @@ class RandomizedSearch {
   Index least_;
   Index blocks_;
   Index block_ = 0;
-  Index steps_before_ = 0;  ///< with smaller blocks
+  Index steps_before_ = 0;  ///< steps with smaller blocks
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ SymmetricProduct itself(const LinearOperator& A) {
   return {A.rows(), [&A](const Vector& x, Vector& y) { A.apply(x, Block(y)); }};
 }
 
-/// [0 A; A^T 0], of order m + n: its eigenvalues are the singular values with both signs, and zeros
-/// [GK65]; unlike A^T A it keeps the accuracy of the small ones.
+/// Returns [0 A; A^T 0], of order m + n. Its eigenvalues are the singular values with both signs,
+/// and zeros [GK65]. Unlike A^T A, it keeps the accuracy of the small ones.
 SymmetricProduct golub_kahan_form(const LinearOperator& A) {
   const Index m = A.rows();
   const Index n = A.cols();
@@ -28,7 +28,7 @@ SymmetricProduct golub_kahan_form(const LinearOperator& A) {
           m};
 }
 
-// Vectors that converged one by one are orthonormal to their residuals only. So the triplets are
+// Vectors that converged one by one are orthonormal only to their residuals, so the triplets are
 // those of A on the span of the vectors.
 
 kernels::Svd triplets_on(const LinearOperator& A, const ConstBlock& right_vectors) {

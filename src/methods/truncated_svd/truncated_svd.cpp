@@ -61,7 +61,7 @@ Storage storage_of(const LinearOperator& A, const TruncatedSvdOptions& options, 
   return {per_triplet * k, per_triplet * k * bytes_per_value(options.budget.precision)};
 }
 
-/// What LAPACK takes, which cannot be stopped, for all of a matrix of that order.
+/// Estimated seconds of a full LAPACK decomposition at that order, which cannot be stopped.
 double decomposition_seconds(Index order, bool symmetric) {
   constexpr double kOperationsPerSecond = 1e10;
   return (symmetric ? 9 : 22) * std::pow(static_cast<double>(order), 3) / kOperationsPerSecond;
@@ -69,13 +69,13 @@ double decomposition_seconds(Index order, bool symmetric) {
 
 double seconds_left(const RunControl& control) { return control.max_seconds - control.seconds(); }
 
-/// The order of what is decomposed on the way to so many triplets.
+/// Order of the matrix that LAPACK decomposes when `count` triplets are computed.
 Index decomposed_order(const LinearOperator& A, Index count, SvdAlgorithm algorithm) {
   const Index all = smaller_side(A);
   return algorithm == SvdAlgorithm::kDense ? all : std::min(all, 2 * count + 44);
 }
 
-/// `rank` 0: the whole spectrum is wanted if it is affordable.
+/// A `rank` of 0 means the whole spectrum, if it is affordable.
 SvdAlgorithm choose_algorithm(const LinearOperator& A,
                               bool symmetric,
                               Index rank,
@@ -100,7 +100,7 @@ SvdOutcome leading_triplets(const LinearOperator& A,
                             const TruncatedSvdOptions& options,
                             const RunControl& caller,
                             SvdCheckpoints& checkpoints) {
-  // The last thing that is done, and not stopped.
+  // Reserves time for the final decomposition, which cannot be stopped.
   const Index order = decomposed_order(A, rank, algorithm);
   RunControl control = caller;
   control.max_seconds -= decomposition_seconds(order, symmetric);
@@ -124,8 +124,8 @@ SvdOutcome leading_triplets(const LinearOperator& A,
   }
 }
 
-/// The least rank that meets the tolerances, or 0 if these singular values do not reach it.
-/// `tail` is |A|_F^2 less all values in S, in units of S(0)^2.
+/// Returns the least rank that meets the tolerances, or 0 if these singular values do not suffice.
+/// `tail` is |A|_F^2 minus the squares of all values in S, in units of S(0)^2.
 Index min_rank(const Vector& S, double tail, const TruncatedSvdOptions& options) {
   const Index count = S.size();
   if (S(0) == 0.0) return 1;
@@ -208,7 +208,7 @@ Chosen by_rank(const LinearOperator& A,
           rank};
 }
 
-/// The first `rank` columns of a block, as a factor that stays where the block is.
+/// Returns the first `rank` columns of a block as a factor in the memory space of the block.
 PlacedMatrix placed_columns(const std::shared_ptr<const MultiVector>& X, Index rank) {
   if (rank == X->cols()) return PlacedMatrix(X);
   MultiVector columns(X->space(), X->rows(), rank);
@@ -216,7 +216,7 @@ PlacedMatrix placed_columns(const std::shared_ptr<const MultiVector>& X, Index r
   return PlacedMatrix(std::move(columns));
 }
 
-/// The same where the vectors are placed.
+/// Makes the factors from vectors in the operator's memory space.
 std::vector<Factor> placed_factors(const SvdOutcome& found, Index rank, bool symmetric_storage) {
   const std::shared_ptr<const MultiVector> all_V(found.placed, &found.placed->V);
   const Factor V = make_factor("V", placed_columns(all_V, rank), true);

@@ -21,12 +21,12 @@ constexpr std::size_t kCifarPixels = kCifarSide * kCifarSide;
 constexpr Index kGrayLevels = 256;
 
 struct CifarLabels {
-  std::size_t bytes = 1;      ///< before the pixels
-  std::size_t used = 0;       ///< which of them is the class
-  std::vector<Index> counts;  ///< legal values of each
+  std::size_t bytes = 1;      ///< label bytes before the pixels
+  std::size_t used = 0;       ///< index of the byte that is the class
+  std::vector<Index> counts;  ///< number of legal values of each
 };
 
-/// From three planes to three values a pixel.
+/// Converts three planes to three values per pixel.
 Pixels8 cifar_pixels(std::string_view planes) {
   Pixels8 pixels{kCifarSide, kCifarSide, 3, std::vector<unsigned char>(3 * kCifarPixels)};
   for (std::size_t plane = 0; plane < 3; ++plane) {

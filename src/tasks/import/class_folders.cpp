@@ -8,7 +8,7 @@
 #include "tasks/import/image_tokens.hpp"
 #include "tasks/import/importers.hpp"
 
-// Data sets with a folder a class and a text or an image a file: IMDb, 20 newsgroups, images.
+// Data sets with one folder per class and one text or image per file: IMDb, 20 newsgroups, images.
 namespace matapprox::tasks {
 namespace {
 
@@ -33,7 +33,7 @@ void add_text_folder(const std::string& folder,
   if (found == 0) fail_in(folder, fmt::format("there is no file *{} in the folder", extension));
 }
 
-/// What is done with the folder of a class.
+/// Function that reads the folder of a class.
 using FolderReader =
     std::function<void(const std::string& folder, Index label, std::optional<Split> split)>;
 
@@ -64,7 +64,7 @@ std::string only_name_with(const std::vector<std::string>& names,
   return found;
 }
 
-/// A folder a class, or folders *train and *test of such folders.
+/// One folder per class, or folders *train and *test of such folders.
 struct ClassFolders {
   std::string train;  ///< empty: not divided
   std::string test;

@@ -12,8 +12,8 @@
 #include "tasks/import/folders.hpp"
 #include "tasks/import/importers.hpp"
 
-// Records of which a first one names the columns. A row has a class; or several labels, in one
-// field with separators between them or as columns of zeros and ones.
+// Records, the first of which names the columns. A row has a class, or several labels, in one field
+// with separators between them or as columns of zeros and ones.
 namespace matapprox::tasks {
 namespace {
 
@@ -29,7 +29,7 @@ std::vector<std::string_view> separated(std::string_view text, std::string_view 
   return parts;
 }
 
-/// Where the columns with these names, separated by commas, stand in the first record.
+/// Indices of the columns with these names, separated by commas, in the first record.
 std::vector<std::size_t> columns_of(const CsvReader& reader, const std::string& names) {
   const std::vector<std::string>& fields = reader.fields();
   std::vector<std::size_t> columns;
@@ -59,14 +59,14 @@ bool is_set(const std::string& field, const CsvReader& reader, const std::string
   return false;
 }
 
-/// Which part of each record is read.
+/// The columns of each record that are read.
 struct CsvColumns {
   std::vector<std::size_t> texts;
   std::vector<std::size_t> labels;
   std::vector<std::string> label_names;
 };
 
-/// The labels of a record; of a single class, one.
+/// The labels of a record, or its single class.
 std::vector<std::int32_t> labels_of(const CsvReader& reader,
                                     const CsvColumns& columns,
                                     const ImportOptions& options,
@@ -177,7 +177,7 @@ TokenSet import_csv(const std::string& path, const ImportOptions& options) {
     const InputBytes bytes = read_all(file.path);
     parse_csv(bytes, file.path, file.split, labels, builder);
   }
-  if (labels.rows.empty()) return builder.finish();  // refuses
+  if (labels.rows.empty()) return builder.finish();  // throws
   if (labels.numbers.empty()) fail_in(path, "no row has a label");
   set_labels(labels, has_label_sets(options), builder.set());
   return builder.finish();

@@ -6,8 +6,8 @@
 
 namespace matapprox::tasks {
 
-/// Records of comma-separated fields; quotes within quotes are doubled, quoted fields may hold line
-/// ends. Empty lines are passed over.
+/// Reads records of comma-separated fields. Quotes within quotes are doubled, and quoted fields may
+/// contain line ends. Empty lines are skipped.
 class CsvReader {
  public:
   /// `name` is for messages; both arguments must outlive the reader.
@@ -22,7 +22,7 @@ class CsvReader {
  private:
   void read_quoted(std::string& field);
   void read_plain(std::string& field);
-  /// Takes the text up to `stop`.
+  /// Appends the text up to `stop`.
   void append(std::string& field, std::size_t stop);
   [[noreturn]] void fail(std::size_t at, const std::string& what) const;
 

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 5> kBases{"a", "c", "g", "t", "n"};
 constexpr std::int32_t kUnknownBase = 4;
 constexpr Index kLetters = 26;
 
-/// The token of each byte, -1 for what is no letter of the alphabet.
+/// The token of each byte, -1 for a byte that is no letter of the alphabet.
 using LetterTable = std::array<std::int32_t, 256>;
 
 LetterTable base_table() {
@@ -30,7 +30,7 @@ LetterTable base_table() {
     table[static_cast<unsigned char>(lower)] = id;
     table[static_cast<unsigned char>(lower - 'a' + 'A')] = id;
   };
-  // One of several bases, by the codes of the IUPAC.
+  // IUPAC codes that stand for one of several bases.
   for (const char code : std::string_view("nrykmswbdhv")) put(code, kUnknownBase);
   for (std::size_t k = 0; k < 4; ++k) put(kBases[k][0], static_cast<std::int32_t>(k));
   return table;
@@ -49,10 +49,10 @@ LetterTable residue_table() {
 struct FastaRecord {
   std::string_view header;  ///< without '>'
   std::vector<std::int32_t> tokens;
-  Index line = 0;  ///< of the header
+  Index line = 0;  ///< line of the header
 };
 
-/// Goes through the records of a text.
+/// Reads the records of a text in turn.
 class FastaReader {
  public:
   FastaReader(std::string_view text,
@@ -83,7 +83,7 @@ class FastaReader {
   }
 
  private:
-  /// Moves on to a line that is not blank.
+  /// Advances to the next line that is not blank; false at the end.
   bool next_line() {
     do {
       if (!lines_.advance()) {
@@ -119,7 +119,7 @@ class FastaReader {
   bool at_end_ = false;
 };
 
-/// "a.1" of "a.1.1.1" for two levels.
+/// The first levels of a dotted name: "a.1" of "a.1.1.1" for two levels.
 std::string_view first_levels(std::string_view text, Index levels) {
   if (levels == 0) return text;
   std::size_t stop = 0;

@@ -9,7 +9,7 @@
 #include "io/text_input.hpp"
 #include "matapprox/tasks/task.hpp"
 
-// What importers ask of the file system. All throw FileError.
+// File system functions for importers. All throw FileError.
 namespace matapprox::tasks {
 
 /// Throws unless `path` is a folder.
@@ -29,13 +29,13 @@ struct SplitFile {
   std::optional<Split> split;
 };
 
-/// A regular file as it is; of a folder, the files with this extension whose names say train, val
-/// (valid, validation, dev, eval) or test at the end of the stem, "basic_train.tsv". Throws if
-/// there are none, or two of a kind.
+/// Returns a regular file itself; for a folder, the files with this extension whose stem ends with
+/// train, val (valid, validation, dev, eval) or test, such as "basic_train.tsv". Throws if there
+/// are none, or two for one split.
 std::vector<SplitFile> split_files(const std::string& path, std::string_view extension);
 
-/// The content of a text file for one sequence. Throws if it is longer than kLargestText or more
-/// than a thirtieth of it are control characters, which is not text. May be empty.
+/// The content of a text file for one sequence, which may be empty. Throws if it is longer than
+/// kLargestText, or if more than a thirtieth of it is control characters and therefore not text.
 InputBytes read_text_file(const std::string& path);
 
 }  // namespace matapprox::tasks

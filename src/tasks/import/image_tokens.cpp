@@ -18,7 +18,7 @@ constexpr std::size_t kLargestImageFile = std::size_t{1} << 22;
 constexpr std::size_t kImagesAtOnce = 1000;
 constexpr Index kColors = 3;
 
-/// The samples of an image that are kept: gray levels as they are or from colors, or three colors.
+/// The pixels of an image: gray levels, unchanged or from colors, or three colors.
 Pixels8 pixels_of(const images::Samples& samples, Index channels) {
   const bool has_color = samples.channels >= kColors;
   Pixels8 pixels{samples.rows, samples.cols, channels, {}};
@@ -116,7 +116,7 @@ Pixels8 ImageReader::decode(const Listed& image) const {
   return pixels_of(samples, builder_.options().patch > 0 ? channels_ : 1);
 }
 
-/// Decodes what is queued: in one trial first, as one for each image would be slow.
+/// Decodes the queued images, first in one sandboxed read: one for each image would be slow.
 void ImageReader::finish() {
   for (Listed& image : queue_) load(image);
   std::erase_if(queue_, [](const Listed& image) { return image.bytes.size() == 0; });

@@ -10,7 +10,7 @@
 
 namespace matapprox::tasks {
 
-/// The pixels of an image by rows, `channels` bytes each: 1 gray level, or red, green and blue.
+/// The pixels of an image by rows, `channels` bytes each: a gray level, or red, green and blue.
 struct Pixels8 {
   Index rows = 0;
   Index cols = 0;
@@ -21,9 +21,9 @@ struct Pixels8 {
 /// 0.299 R + 0.587 G + 0.114 B, rounded: 0..255.
 std::int32_t gray_level(int red, int green, int blue);
 
-/// Adds an image: with patch 0 the gray level of each pixel is a token, 0..255, by rows; else each
-/// square of patch x patch pixels, by rows of squares, with 2 v / 255 - 1 for each channel v of its
-/// pixels, by rows. Throws FileError unless patch divides both sides.
+/// Adds an image. With patch 0 each token is the gray level of a pixel, 0..255, by rows. Otherwise
+/// each token is a square of patch x patch pixels, by rows of squares, with 2 v / 255 - 1 for each
+/// channel v of its pixels, by rows. Throws FileError unless patch divides both sides.
 void add_image(const Pixels8& pixels,
                Index label,
                std::optional<Split> split,
@@ -33,12 +33,12 @@ void add_image(const Pixels8& pixels,
 /// Reads PNG images and adds them, all of one size.
 class ImageReader {
  public:
-  /// Of gray levels, or of color where `channels` is 3 and tokens are patches. `root` is for
+  /// Reads gray levels, or colors if `channels` is 3 and tokens are patches. `root` is for
   /// messages. All references must outlive the reader.
   ImageReader(const std::string& root, Index channels, TokenBuilder& builder)
       : root_(root), channels_(channels), builder_(builder) {}
   void add(std::string path, Index label, std::optional<Split> split);
-  /// Adds what is still to be read.
+  /// Reads and adds the images that are still queued.
   void finish();
 
  private:

@@ -8,8 +8,8 @@
 
 #include "tasks/import/token_builder.hpp"
 
-// One importer a data set; import_tokens chooses. The parsers of single files are apart, for tests
-// and fuzzing: they add to `builder`, and their messages begin with `name`.
+// One importer per data set; import_tokens selects it. The parsers of single files are separate
+// functions, for tests and fuzzing: they add to `builder`, and their messages begin with `name`.
 namespace matapprox::tasks {
 
 TokenSet import_listops(const std::string& path, const ImportOptions& options);
@@ -33,34 +33,34 @@ void parse_ag_news(std::string_view text,
 /// Numbers classes in the order in which they occur.
 using ClassNumbers = std::map<std::string, Index, std::less<>>;
 
-/// The records of a FASTA text as tokens 0..4 for a, c, g, t, n, all of one class.
+/// Adds the records of a FASTA text as tokens 0..4 for a, c, g, t, n, all of one class.
 void parse_genome(std::string_view text,
                   const std::string& name,
                   Index label,
                   TokenBuilder& builder);
 
-/// The number of each class in the order of the names, which become those of the set.
+/// Returns the number of each class in the order of the names, which become those of the set.
 std::vector<std::int32_t> sorted_classes(const ClassNumbers& numbers, TokenSet& set);
 
-/// The classes of rows: one, or a set of labels.
+/// The classes of rows: one per row, or a set of labels.
 struct LabelLists {
   ClassNumbers numbers;
   std::vector<std::vector<std::int32_t>> rows;
 };
 
-/// The records behind the first, which names the columns that builder.options() asks for.
+/// Adds the records after the first, which names the columns that builder.options() selects.
 void parse_csv(std::string_view text,
                const std::string& name,
                std::optional<Split> split,
                LabelLists& labels,
                TokenBuilder& builder);
-/// Whether the options describe sets of labels, not one class a row.
+/// True if the options describe sets of labels, not one class per row.
 bool has_label_sets(const ImportOptions& options);
 /// Gives the rows of a set their classes, or sets of labels. Throws NotAvailable if memory is
 /// short.
 void set_labels(const LabelLists& labels, bool sets, TokenSet& set);
 
-/// The records of a FASTA text as tokens 0..25 for a..z; the class is in the header.
+/// Adds the records of a FASTA text as tokens 0..25 for a..z; the class is in the header.
 void parse_proteins(std::string_view text,
                     const std::string& name,
                     std::optional<Split> split,

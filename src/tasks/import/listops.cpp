@@ -11,7 +11,8 @@
 #include "tasks/import/folders.hpp"
 #include "tasks/import/importers.hpp"
 
-// Lines "( ( ( [MAX 2 ) 9 ) ] )<TAB>9". The round brackets only repeat what the square ones say.
+// Lines "( ( ( [MAX 2 ) 9 ) ] )<TAB>9". The round brackets only repeat the structure of the square
+// ones.
 namespace matapprox::tasks {
 namespace {
 

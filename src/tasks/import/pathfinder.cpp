@@ -13,8 +13,8 @@
 #include "tasks/import/image_tokens.hpp"
 #include "tasks/import/importers.hpp"
 
-// metadata/*.npy, which is text: lines "imgs/0 sample_0.png 0 1 ..." with folder, file, number and
-// label of an image.
+// Files metadata/*.npy, which are text: lines "imgs/0 sample_0.png 0 1 ..." with folder, file,
+// number and label of an image.
 namespace matapprox::tasks {
 namespace {
 
@@ -28,7 +28,7 @@ bool stays_inside(std::string_view part) {
   return path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end();
 }
 
-/// Takes one line of metadata apart; the image is not read yet.
+/// Parses one line of metadata; the image is not read yet.
 PathfinderImage listed_image(const std::string& root,
                              const std::string& metadata,
                              Index line,

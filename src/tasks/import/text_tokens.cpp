@@ -29,7 +29,7 @@ bool is_punctuation(char c) {
 
 char in_lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Bytes of UTF-8 that do not go on with a character.
+/// True for a byte of UTF-8 that does not continue a character.
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
 std::size_t characters_in(const std::string& word) {

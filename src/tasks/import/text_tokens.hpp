@@ -10,22 +10,22 @@
 
 namespace matapprox::tasks {
 
-/// What is no word of a text: their names stand in the vocabulary.
+/// Tokens that are not words of a text; the vocabulary contains their names.
 inline constexpr std::string_view kPaddingToken = "[PAD]";
 inline constexpr std::string_view kUnknownToken = "[UNK]";
 inline constexpr std::string_view kSeparatorToken = "[SEP]";
 
-/// Longer words count as unknown, as in [DCLT19].
+/// Characters of the longest word; longer ones count as unknown, as in [DCLT19].
 inline constexpr std::size_t kLongestWord = 100;
 
-/// The words of a text, one after the other: spaces, tabs and line ends separate them, each ASCII
-/// punctuation mark is a word of its own, A..Z become a..z, other control characters are dropped,
-/// and bytes beyond ASCII are letters that stay as they are. That is what the tokenizer of [DCLT19]
-/// makes of ASCII text.
+/// Reads the words of a text in turn. Spaces, tabs and line ends separate words, each ASCII
+/// punctuation mark is a separate word, A..Z become a..z, other control characters are dropped, and
+/// bytes beyond ASCII are letters that stay unchanged. For ASCII text this is the result of the
+/// tokenizer of [DCLT19].
 class WordReader {
  public:
   explicit WordReader(std::string_view text) : text_(text) {}
-  /// Moves on to the next word; false at the end.
+  /// Advances to the next word; false at the end.
   bool advance();
   const std::string& word() const { return word_; }
 
@@ -44,14 +44,14 @@ class TextTokenizer {
  public:
   /// Bytes as ids 0..255; with a separator that is 256.
   explicit TextTokenizer(bool separator = false);
-  /// Words; those of the vocabulary are chosen in the end, the most frequent of all counted texts.
-  /// Ids: [PAD] 0, [UNK] 1, [SEP] 2 if there is one, then words, the most frequent first, of equal
-  /// ones the first by its bytes. `vocabulary` is the largest number of ids.
+  /// Words; the vocabulary is chosen at the end: the most frequent words of all counted texts.
+  /// Ids: [PAD] 0, [UNK] 1, [SEP] 2 if there is one, then words by descending frequency, ties by
+  /// their bytes. `vocabulary` is the largest number of ids.
   TextTokenizer(Index vocabulary, bool separator);
-  /// Words or, where `pieces` is set, pieces of words that a vocabulary lists. The longest piece
-  /// that begins a word is taken, then the longest that goes on, which begins with ##; a word for
-  /// which that fails is [UNK]. [DCLT19] `name` is for messages. Throws FileError as
-  /// parse_vocabulary, and if a separator is asked for and [SEP] is not there.
+  /// Words or, if `pieces` is set, pieces of words that a vocabulary lists. The longest piece that
+  /// begins a word is taken, then the longest continuation, which begins with ##; a word for which
+  /// that fails is [UNK] [DCLT19]. `name` is for messages. Throws FileError as parse_vocabulary,
+  /// and if a separator is requested and [SEP] is missing.
   TextTokenizer(std::vector<std::string> vocabulary,
                 bool pieces,
                 bool separator,
@@ -60,10 +60,10 @@ class TextTokenizer {
   /// Appends the tokens of a text. Ids of words that are being counted are not final before
   /// `finish`.
   void append(std::string_view text, bool counted, std::vector<std::int32_t>& tokens);
-  /// Between two texts; -1 if there is none.
+  /// The token between two texts; -1 if there is none.
   std::int32_t separator() const { return separator_; }
-  /// Makes the ids final and returns their names; none for bytes. The message names `source` where
-  /// no text was counted.
+  /// Makes the ids final and returns their names; none for bytes. Throws FileError, which names
+  /// `source`, if no text was counted.
   std::vector<std::string> finish(std::vector<std::int32_t>& tokens, const std::string& source);
   /// Ids are 0 .. vocabulary() - 1, after `finish`.
   Index vocabulary() const;
@@ -85,17 +85,17 @@ class TextTokenizer {
 
   enum class Kind { kBytes, kCountedWords, kListedWords, kPieces };
   Kind kind_ = Kind::kBytes;
-  Index limit_ = 0;  ///< of ids, where words are counted
+  Index limit_ = 0;  ///< largest number of ids, if words are counted
   std::int32_t separator_ = -1;
   std::int32_t unknown_ = 0;
   std::vector<std::string> names_;
   Ids ids_;
-  std::vector<Index> counts_;      ///< of the ids, where words are counted
+  std::vector<Index> counts_;      ///< occurrences of the ids, if words are counted
   std::size_t longest_piece_ = 0;  ///< in bytes
   std::string piece_;
 };
 
-/// The tokenizer that the options ask for. Throws InvalidArgument for options that contradict each
+/// The tokenizer that the options select. Throws InvalidArgument for options that contradict each
 /// other, FileError for a vocabulary that cannot be read.
 TextTokenizer text_tokenizer(const ImportOptions& options, bool separator = false);
 

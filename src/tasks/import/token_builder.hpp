@@ -10,11 +10,11 @@
 
 namespace matapprox::tasks {
 
-/// The longest line of a text file and the longest file of one text; what is beyond is no data set
-/// of text.
+/// Bytes of the longest line of a text file and of the longest file of one text; a longer one is no
+/// data set of text.
 inline constexpr std::size_t kLargestText = std::size_t{1} << 24;
 
-/// Puts sequences one behind the other, cut as the options say.
+/// Collects sequences, truncated according to the options.
 class TokenBuilder {
  public:
   TokenBuilder(ImportOptions options, std::string source, Index vocabulary, Index classes);
@@ -27,18 +27,18 @@ class TokenBuilder {
            Index label,
            std::optional<Split> split,
            const std::string& place);
-  /// Tokens of `features` numbers each, as many for all sequences.
+  /// Adds tokens of `features` numbers each, the same number for all sequences.
   void add_features(std::span<const float> values,
                     Index features,
                     Index label,
                     std::optional<Split> split,
                     const std::string& place);
-  /// The tokens of a text. Throws FileError if it has none.
+  /// Adds the tokens of a text. Throws FileError if it has none.
   void add_text(std::string_view text,
                 Index label,
                 std::optional<Split> split,
                 const std::string& place);
-  /// The tokens of two texts, cut one by one, with the separator between them.
+  /// Adds the tokens of two texts, each truncated, with the separator between them.
   void add_texts(std::string_view first,
                  std::string_view second,
                  Index label,
@@ -47,18 +47,18 @@ class TokenBuilder {
 
   const ImportOptions& options() const { return options_; }
   Index size() const { return set_.size(); }
-  /// The set; throws FileError if there is nothing in it.
+  /// Returns the set; throws FileError if it is empty.
   TokenSet finish();
-  /// To be set where they are known only at the end.
+  /// The set, for members that are known only at the end.
   TokenSet& set() { return set_; }
 
  private:
-  /// Makes room for so many more of `all`.
+  /// Reserves room for `more` further values in `all`.
   template <class Value>
   void reserve_more(std::vector<Value>& all, std::size_t more) const;
-  /// The length, the answer and the split of the sequence that has been added.
+  /// Records the length, the answer and the split of the sequence that has been added.
   void end_sequence(Index label, std::optional<Split> split);
-  /// The tokens of a text, which are counted if it is one of training; at least one.
+  /// The tokens of a text, at least one; they are counted if it is a training text.
   std::span<const std::int32_t> tokens_of(std::string_view text,
                                           std::optional<Split> split,
                                           const std::string& place,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Index kMaxVocabulary = Index{1} << 24;
 
-/// Of a token file its own vocabulary, of any other file its lines.
+/// Reads the vocabulary of a token file, or the lines of any other file.
 std::vector<std::string> read_vocabulary(const std::string& path) {
   const InputBytes bytes = read_all(path);
   if (!bytes.view().starts_with("\x89HDF\r\n\x1a\n")) return parse_vocabulary(bytes, path);

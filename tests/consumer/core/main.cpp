@@ -7,7 +7,8 @@
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/kernel.hpp"
 
-// Three methods on a kernel matrix of 200 points; its exit code is 1 if one is no better than zero.
+// Runs three methods on a kernel matrix of 200 points; exit code 1 if one of them is no better than
+// zero.
 int main() {
   using namespace matapprox;
   const Index n = 200;

@@ -30,12 +30,12 @@ TEST(ChordAdam, TwoStepsByHand) {
     const double anneal = (1 + std::cos(std::numbers::pi * t / 40)) / 2;
     return 0.3 * std::min(1.0, 20 * t / 40) * anneal;
   };
-  // First step: bias correction makes the running means g and g^2, so each number moves by the
+  // First step: the bias correction makes the running means g and g^2, so each number moves by the
   // rate.
   chord_fit::adam_step(state, Eigen::Vector2d(5.0, -0.01).data(), T, 0.3, Annealing::kCosine);
   EXPECT_NEAR(test::at(state.point, 0), 1.0 - rate(1), 1e-12);
   EXPECT_NEAR(test::at(state.point, 1), -2.0 + rate(1), 1e-9);
-  // Second step, for the first number: gradients 5 and 1.
+  // Second step for the first number: gradients 5 and 1.
   const double mean = (0.95 * 0.05 * 5 + 0.05 * 1) / (1 - 0.95 * 0.95);
   const double square = (0.95 * 0.05 * 25 + 0.05 * 1) / (1 - 0.95 * 0.95);
   const double before = test::at(state.point, 0);
@@ -44,8 +44,8 @@ TEST(ChordAdam, TwoStepsByHand) {
   EXPECT_EQ(state.adam_step, 2);
 }
 
-/// Rows whose values pull at each other: f = 1/2 sum over rows of x^T H x, H of condition 1e4 and
-/// with axes at angles to the values'. Along them Adam ends lower.
+/// Rows of coupled values: f = 1/2 sum over rows of x^T H x, with H of condition 1e4 and axes that
+/// differ from the coordinate axes. Along the axes of H Adam reaches a lower f.
 TEST(ChordAdam, APreconditionerSeesTheAxesOfARow) {
   const Index n = 20;
   const Index K = 3;
@@ -92,7 +92,8 @@ TEST(ChordAdam, EndsAtTheBestPointSeenReadyForLbfgs) {
 }
 
 TEST(ChordAdam, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
-  // The bowl has a wall: beyond it f is NaN, as after an overflow. The minimum is close to it.
+  // The bowl has a wall: beyond it f is NaN, as after an overflow. The minimum is close to the
+  // wall.
   for (const bool bad_gradient : {false, true}) {
     test::Bowl bowl(4);
     FitState state = adam_state_at(Vector::Constant(4, 3.0));
@@ -114,7 +115,7 @@ TEST(ChordAdam, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
   }
 }
 
-/// A bowl whose floats are rounded: f is off by up to a percent.
+/// A bowl whose values in floats are too small by one percent.
 TEST(ChordAdam, TurnsToDoublesWhereFloatsWouldBlurTheError) {
   test::Bowl bowl(3);
   Index in_floats = 0;
@@ -132,7 +133,7 @@ TEST(ChordAdam, TurnsToDoublesWhereFloatsWouldBlurTheError) {
   EXPECT_GT(in_floats, 10);
   EXPECT_LT(in_floats, 400);
   EXPECT_FALSE(state.coarse);
-  EXPECT_LT(min_in_floats, 1.01e-3);  // the relative error of the monitor's order 2
+  EXPECT_LT(min_in_floats, 1.01e-3);  // relative error of the monitor's order 2
   EXPECT_EQ(bowl.value(state.point), watched.monitor.best_objective());
 }
 
@@ -151,7 +152,7 @@ TEST(ChordAdam, EndsWithTheErrorInDoublesWhereAllStepsWereInFloats) {
   EXPECT_EQ(state.costs(0), watched.monitor.best_objective());
 }
 
-/// 0.99 f seems to reach what f does not yet.
+/// The values in floats are 0.5 f, so they reach the target before f does.
 TEST(ChordAdam, ATargetIsReachedInDoublesOnly) {
   test::Bowl bowl(3);
   const chord_fit::Objective rounded = [&](const double* x, double* g) {

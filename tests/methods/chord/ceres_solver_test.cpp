@@ -38,7 +38,7 @@ TEST(ChordSolvers, ABuildWithoutCeresNamesTheOneThatHasIt) {
   EXPECT_NO_THROW(chord_fit::require_solver(ChordSolver::kOwn, false));
 }
 
-/// exp(-|i - j| / 4) with noise that is as symmetric as the whole should be.
+/// exp(-|i - j| / 4) plus noise; the noise is symmetric if the whole is.
 Matrix noisy_series(Index order, bool symmetric) {
   Matrix A = 0.1 * test::random_matrix(order, order);
   if (symmetric) A = ((A + A.transpose()) / 2).eval();
@@ -98,7 +98,7 @@ TEST_F(ChordCeres, EndsWhereOursDoes) {
   }
 }
 
-/// The fit of a chain to the product of another chain of the same pattern, started near it.
+/// The fit of a chain to the product of another chain of the same pattern, started near that chain.
 struct HiddenChain {
   explicit HiddenChain(bool symmetrized, double distance = 0.02) {
     if (symmetrized) form.form = kernels::ChordForm::kSymmetrized;
@@ -125,7 +125,7 @@ struct HiddenChain {
   chord_fit::FitState state;
 };
 
-/// Only with the exact Jacobian does the error fall as fast as this.
+/// The error falls this fast only with the exact Jacobian.
 TEST_F(ChordCeres, LevenbergMarquardtConvergesQuadraticallyToAProductThatIsThere) {
   for (const bool symmetrized : {false, true}) {
     HiddenChain problem(symmetrized);
@@ -137,7 +137,7 @@ TEST_F(ChordCeres, LevenbergMarquardtConvergesQuadraticallyToAProductThatIsThere
   }
 }
 
-/// From far away some steps are rejected, which are no steps.
+/// Far from the minimum some steps are rejected; these are not counted as steps.
 TEST_F(ChordCeres, LevenbergMarquardtCountsAcceptedStepsAndEachGoesDown) {
   HiddenChain problem(false, 2.0);
   test::Watched watched(30);
@@ -191,7 +191,7 @@ TEST_F(ChordCeres, LbfgsGoesDownAsFarAsOurs) {
   EXPECT_EQ(Matrix(ends.col(0)), Matrix(ends.col(1)));
 }
 
-/// How fits with Ceres are watched and stopped.
+/// A fit with Ceres, for tests of its progress and its stops.
 struct Fit {
   Matrix A = noisy_series(20, false);
   DenseOperator op{A};

@@ -9,7 +9,7 @@
 
 namespace matapprox::test {
 
-/// The chain inside what `chord` returns, alone or between two permutations.
+/// The chain in a result of `chord`, alone or between two permutations.
 inline const ChordFactors& chain_of(const Approximation& approximation) {
   const auto& factors = approximation.factors();
   return std::get<ChordFactors>(*factors[factors.size() / 2].value);

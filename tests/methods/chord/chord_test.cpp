@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(Chord, OrdersOneAndTwoAreFittedExactly) {
-  // One factor holds the whole matrix, so the problem is linear least squares without residual.
+  // One factor stores the whole matrix, so the problem is linear least squares without residual.
   for (const Index n : {1, 2}) {
     const Matrix A = 1e3 * random_matrix(n, n);
     const Approximation result = chord(DenseOperator(A));
@@ -54,7 +54,7 @@ TEST(Chord, OfAnyOrderReportsTheErrorItHas) {
 }
 
 TEST(Chord, FindsAProductOfChordFactors) {
-  // Newton steps find the minimum that is there to the last digit.
+  // Newton steps find the minimum, which exists, to the last digit.
   const ChordFactors hidden = random_chain(chord_alternating_pattern(12));
   const Matrix A = chord_matrix(hidden);
   EXPECT_LE(test::relative_chain_error(
@@ -94,7 +94,7 @@ TEST(Chord, OnlyASymmetricMatrixIsSymmetrized) {
                  "symmetrize is for a symmetric matrix");
 }
 
-/// Of noise, the symmetric part has twice as many free numbers for each entry.
+/// For noise, the symmetric part has twice as many free numbers per entry.
 TEST(Chord, AutoTakesTheFormThatFitsAndSaysWhatItTried) {
   const Index n = 90;
   const Matrix noise = random_matrix(n, n);
@@ -152,7 +152,7 @@ TEST(Chord, AWarmStartObeysTheBudgetAndNoChoice) {
   EXPECT_REFUSED(InvalidArgument, chord(A, {.warm_start = wrong}), "outside 0..19");
 }
 
-/// Less than the alternating pattern stores, enough for three factors.
+/// A budget below the storage of the alternating pattern, but enough for three factors.
 TEST(Chord, AutoLeavesOutWhatTheBudgetDoesNotAdmit) {
   const DenseOperator A(random_matrix(100, 100));
   const ChordOptions options{.pattern = ChordFitPattern::kAuto,
@@ -165,7 +165,8 @@ TEST(Chord, AutoLeavesOutWhatTheBudgetDoesNotAdmit) {
 }
 
 TEST(Chord, HighIsNeverAboveDefault) {
-  // Above N = 64 its own descents take other steps; a few hundred of them show that.
+  // Above N = 64 the additional descents of high effort take different steps; a few hundred of them
+  // show that.
   const ChordOptions few{.adam_steps = 300, .max_iterations = 50};
   for (const auto& [n, usual] : {std::pair<Index, ChordOptions>{12, {}}, {70, few}}) {
     const DenseOperator A(random_matrix(n, n));
@@ -251,10 +252,10 @@ TEST(Chord, BfgsAloneDescendsFromThePapersStart) {
   const Approximation result = chord(A, options);
   EXPECT_GT(result.summary.iterations, 20);
   EXPECT_LT(result.summary.history.back().relative_error, 0.9);
-  // The start's product is nothing beside a large A; the first step finds the way all the same.
+  // The initial product is negligible beside a large A, but the first step still finds a descent.
   const DenseOperator large(1e9 * random_matrix(n, n));
   EXPECT_LT(chord(large, options).summary.history.back().relative_error, 0.9);
-  // Neither the other start nor Adam lead to the same place.
+  // Neither the other start nor Adam gives the same result.
   options.start = ChordStart::kMixed;
   EXPECT_NE(chord(A, options).summary.history.back().relative_error,
             result.summary.history.back().relative_error);
@@ -282,7 +283,7 @@ TEST(Chord, TheScaleOfADoesNotMatter) {
   const Matrix A = random_matrix(10, 10);
   const ChordOptions brief{.starts = 1, .adam_steps = 60, .max_iterations = 20, .newton_steps = 5};
   const double error = test::relative_chain_error(A, chord(DenseOperator(A), brief));
-  // A power of two changes no bit of the scaled matrix.
+  // Scaling by a power of two changes no bit of the scaled matrix.
   const Matrix larger = std::ldexp(1.0, 500) * A;
   const Approximation result = chord(DenseOperator(larger), brief);
   EXPECT_NEAR(test::relative_chain_error(larger / larger.norm(),

@@ -27,7 +27,7 @@ TEST(CirculantStart, LinksOfATurnAddUpToTheOrder) {
   }
 }
 
-/// A Gaussian band, the same in every row: both sides of the diagonal have to be found.
+/// A Gaussian band, equal in every row: both sides of the diagonal must be found.
 TEST(CirculantStart, FindsBothSidesOfABand) {
   constexpr Index kOrder = test::kSanitized ? 1000 : 3000;
   Vector diagonals(kOrder);
@@ -40,14 +40,14 @@ TEST(CirculantStart, FindsBothSidesOfABand) {
   const auto start = chord_fit::circulant_start(pattern, diagonals, 1, 0, RunControl());
   ASSERT_TRUE(start);
   const ChordFactors W{pattern, {start->begin(), start->end()}};
-  // One column of the product is all of it: row c - d has t_d.
+  // One column determines the whole product: row c - d is t_d.
   Vector column = Vector::Zero(kOrder);
   column(0) = 1;
   const Matrix product = FactorProduct({make_factor("W", W)}).apply(column);
   double squares = 0;
   for (Index d = 0; d < kOrder; ++d)
     squares += std::pow(product((kOrder - d) % kOrder, 0) - diagonals(d), 2);
-  // One side alone leaves 0.64.
+  // One side alone leaves an error of 0.64.
   EXPECT_LT(std::sqrt(squares), 0.1);
 }
 

@@ -21,7 +21,8 @@ TEST(ChordColumnSample, EveryColumnIsUsedOnceBeforeAnyIsUsedAgain) {
     EXPECT_TRUE(std::is_sorted(columns.begin(), columns.end()));
     used.insert(used.end(), columns.begin(), columns.end());
   }
-  // Steps sort their columns, so an epoch is complete where steps and epochs end together.
+  // Each step sorts its columns, so an epoch can be checked only where a step and an epoch end
+  // together.
   std::vector<Index> counts(static_cast<std::size_t>(n), 0);
   for (const Index c : used) ++counts[static_cast<std::size_t>(c)];
   EXPECT_THAT(counts, ::testing::Each(21));

@@ -16,7 +16,7 @@
 #include "support/sanitizers.hpp"
 #include "support/thread_count.hpp"
 
-// How a Chord fit is watched, stopped, saved and resumed.
+// Progress, stops, checkpoints and resumption of a Chord fit.
 
 namespace matapprox {
 namespace {
@@ -26,7 +26,7 @@ using test::Checkpoint;
 using test::Recorder;
 
 constexpr Index kFittedOrder = 20;
-// L-BFGS takes more than one segment, whose length is at most 1000 iterations.
+// L-BFGS needs more than one segment, whose length is at most 1000 iterations.
 const ChordOptions kOptions{
     .starts = 1, .adam_steps = 120, .max_iterations = 1100, .newton_steps = 0, .tolerance = 0};
 
@@ -88,7 +88,7 @@ TEST(ChordControl, ResumedFromAnyCheckpointEndsAtTheSameBits) {
   EXPECT_GE(later, 1);
 }
 
-/// The pattern is the start's, which a resumed fit is not given.
+/// The pattern comes from the warm start, which a resumed fit is not given.
 TEST(ChordControl, AWarmStartGoesOnWithItsPattern) {
   auto start = std::make_shared<ChordFactors>();
   start->pattern = chord_reference_pattern(20);
@@ -110,7 +110,7 @@ TEST(ChordControl, AWarmStartGoesOnWithItsPattern) {
   }
 }
 
-/// A stop just where the error comes under 1e-3 and floats give way to doubles, as anywhere else.
+/// Stops exactly when the error falls below 1e-3 and doubles replace floats.
 TEST(ChordControl, AStopWhereFloatsEndChangesNothing) {
   const ChordOptions options{.offsets = "0,1;0,1", .adam_steps = 900, .max_iterations = 5};
   const DenseOperator op(Matrix::Identity(70, 70));
@@ -130,7 +130,7 @@ TEST(ChordControl, AStopWhereFloatsEndChangesNothing) {
   EXPECT_EQ(chain_of(chord(op, options, rest)).values, chain_of(whole).values);
 }
 
-/// Resumes from every 77th checkpoint and returns how many of these each descent had.
+/// Resumes from every 77th checkpoint and returns the number of these checkpoints in each descent.
 std::vector<Index> descents_resumed(const Matrix& matrix) {
   const DenseOperator A(matrix);
   const ChordOptions options{
@@ -138,7 +138,7 @@ std::vector<Index> descents_resumed(const Matrix& matrix) {
   Recorder recorder;
   const Approximation whole = chord(A, options, recorder.control);
   std::vector<Index> descents(25, 0);
-  // Under a sanitizer, where a fit takes ten times as long, every descent is still met.
+  // Under a sanitizer a fit takes ten times as long; this stride still covers every descent.
   const std::size_t stride = test::kSanitized ? 154 : 77;
   for (std::size_t i = 0; i < recorder.checkpoints.size(); i += stride) {
     const ResumeState& state = recorder.checkpoints[i].state;
@@ -155,8 +155,8 @@ std::vector<Index> descents_resumed(const Matrix& matrix) {
   return descents;
 }
 
-/// Pilots of four forms, of which one is so good that only its orders are tried besides: the three
-/// that follow.
+/// Screening runs of four forms. One form is so good that only its orders are tried in addition:
+/// the three descents that follow.
 TEST(ChordControl, AChoiceOfFormsGoesOnFromAnyCheckpointToo) {
   const Matrix noise = test::random_matrix(80, 80);
   const std::vector<Index> descents = descents_resumed((noise + noise.transpose()) / 2);
@@ -164,8 +164,8 @@ TEST(ChordControl, AChoiceOfFormsGoesOnFromAnyCheckpointToo) {
   for (const std::size_t d : {7U, 8U, 9U, 10U}) EXPECT_EQ(descents[d], 0) << d;
 }
 
-/// Pilots of two forms and a contest between them.
-TEST(ChordControl, AContestOfFormsGoesOnFromAnyCheckpointToo) {
+/// Screening runs of two forms and a playoff between them.
+TEST(ChordControl, APlayoffOfFormsGoesOnFromAnyCheckpointToo) {
   const std::vector<Index> descents = descents_resumed(test::random_matrix(80, 80));
   for (const std::size_t d : {0U, 1U, 2U, 3U, 4U}) EXPECT_GE(descents[d], 1) << d;
 }
@@ -280,7 +280,7 @@ TEST(ChordControl, AnInterruptedFitReturnsItsBestPointAndGoesOnFromThere) {
 }
 
 TEST(ChordControl, StoppedAgainBeforeItGetsAnywhereKeepsTheBestOfTheFirstRun) {
-  // Deep in a segment, the state to go on from is the start of the segment, which is worse.
+  // Deep in a segment, the state for resumption is the start of the segment, which is worse.
   Recorder first(600);
   const Approximation stopped = chord(matrix(), kOptions, first.control);
   const ResumeState state = first.checkpoints.back().state;
@@ -306,7 +306,7 @@ TEST(ChordControl, TimeLimitEndsTheFitWithItsBestPoint) {
   for (const Index last : {1, 40, 200}) {
     Recorder recorder;
     recorder.control.checkpoint_seconds = 1e9;
-    // The limit is set to the present moment while the fit runs, so that no fit is too fast for it.
+    // The time limit is set to the current time during the fit, so that no fit can end before it.
     recorder.control.progress = [&](const Progress& now) {
       recorder.progress.push_back(now);
       if (static_cast<Index>(recorder.progress.size()) == last)

@@ -16,8 +16,9 @@ using chord_fit::Target;
 
 constexpr Index kEvaluatedOrder = 21;
 
-/// An unbiased estimate: over all samples of a size its mean is the whole, for one column each that
-/// is the mean over the columns. Value and gradient, on the CPU and by the GPU's code.
+/// A sample gives an unbiased estimate: the mean over all samples of one size is the whole
+/// objective; for samples of one column it is the mean over the columns. Value and gradient, on the
+/// CPU and by GPU code.
 TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
   const DenseOperator A(test::random_matrix(kEvaluatedOrder, kEvaluatedOrder));
   const Target target(A, {});
@@ -49,7 +50,7 @@ TEST(ChordEvaluation, SamplesOfOneColumnHaveTheWholeAsTheirMean) {
   }
 }
 
-/// What is stated of a sample without a gradient is what is stated with one.
+/// The value of a sample is the same with and without its gradient.
 TEST(ChordEvaluation, TheValueAloneIsTheValueWithItsGradient) {
   const DenseOperator A(test::random_matrix(kEvaluatedOrder, kEvaluatedOrder));
   const Target target(A, {});

@@ -10,8 +10,8 @@
 namespace matapprox {
 namespace {
 
-/// Column p is the derivative of all entries of the product by stored number p. The product is
-/// linear in each number, so a difference of any width is exact up to rounding.
+/// Column p is the derivative of all entries of the product with respect to stored number p. The
+/// product is linear in each number, so a difference of any width is exact up to rounding.
 Matrix jacobian(const ChordFactors& chain, bool symmetrized) {
   const Index n = chain.pattern.order;
   Matrix J(n * n, chain.pattern.stored_numbers());

@@ -17,7 +17,7 @@
 #include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 
-// Chord fits whose vectors are on a GPU, by the GPU's code run on the host.
+// Chord fits with their vectors on a GPU, by GPU code run on the host.
 
 namespace matapprox {
 namespace {
@@ -45,7 +45,7 @@ Matrix values_of(const Approximation& result) {
   return Eigen::Map<const Matrix>(values.data(), static_cast<Index>(values.size()), 1);
 }
 
-/// Few steps, so that rounding has not grown.
+/// Few steps, so that rounding errors stay small.
 const ChordOptions kFewSteps{
     .starts = 1, .adam_steps = 12, .max_iterations = 6, .newton_steps = 3, .tolerance = 0};
 const ChordOptions kAllPhases{
@@ -71,7 +71,7 @@ TEST(ChordOnGpu, AnyOrderOfThreadsAndAnyPanelsOfTheTargetGiveTheFit) {
   const Approximation forward = fit_chord(A, kAllPhases, on_gpu(), gpu());
   const Approximation again = fit_chord(A, kAllPhases, on_gpu(), gpu(cuda::HostOrder::kBackward));
   EXPECT_EQ(chain_of(again).values, chain_of(forward).values);
-  // Too little room for the whole target.
+  // Memory too small for the whole target.
   const Approximation narrow =
       fit_chord(A, kFewSteps, on_gpu(), gpu(cuda::HostOrder::kForward, 9000));
   EXPECT_CLOSE(values_of(narrow), values_of(chord(A, kFewSteps)), 1e-9);
@@ -126,7 +126,7 @@ TEST(ChordOnGpu, ASymmetrizedFitEndsWhereThatOfTheCpuEnds) {
   }
 }
 
-/// What was begun in floats on a CPU goes on in doubles on the GPU.
+/// A fit started in floats on the CPU continues in doubles on the GPU.
 TEST(ChordOnGpu, GoesOnFromACheckpointOfTheCpu) {
   const DenseOperator A(test::random_matrix(70, 70));
   const ChordOptions options{.adam_steps = 30, .max_iterations = 3};
@@ -163,7 +163,7 @@ TEST(ChordOnGpu, AdamStepsAreThoseOfTheCpu) {
       after_steps(test::host_gpu_space()), after_steps(host_space()), 2 * test::rounding(5 * 12));
 }
 
-/// Wherever the GPU is lost, the fit ends as well as on a CPU alone.
+/// When the GPU is lost at any point, the fit ends as well as on the CPU alone.
 TEST(ChordOnGpu, AGpuThatIsLostLeavesTheRestToTheCpu) {
   const DenseOperator A(test::random_matrix(kGpuOrder, kGpuOrder));
   const double wanted = test::relative_chain_error(A.values(), fit_chord(A, kAllPhases, {}, gpu()));
@@ -177,7 +177,7 @@ TEST(ChordOnGpu, AGpuThatIsLostLeavesTheRestToTheCpu) {
           std::string::npos;
       if (!lost) break;
       ++rescued;
-      // Two minima near each other may be told apart by rounding, a broken state by far more.
+      // Rounding may lead to one of two nearby minima; a broken state would differ far more.
       EXPECT_LE(test::relative_chain_error(A.values(), result), 1.05 * wanted) << calls;
       EXPECT_NEAR(result.summary.history.back().relative_error,
                   test::relative_chain_error(A.values(), result),

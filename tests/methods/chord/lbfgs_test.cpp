@@ -73,7 +73,7 @@ TEST(ChordLbfgs, ACopyOfABoundaryEndsAtTheSameBits) {
 }
 
 TEST(ChordLbfgs, StopsWhereTheObjectiveStagnates) {
-  // f = 1 + sum x^4 falls ever more slowly, and never by a share of 0.5 in 200 iterations.
+  // f = 1 + sum x^4 falls ever more slowly, and never by a fraction of 0.5 in 200 iterations.
   const chord_fit::Objective flat = [](const double* x, double* g) {
     double f = 1;
     for (Index i = 0; i < kSize; ++i) {
@@ -103,7 +103,7 @@ TEST(ChordLbfgs, AStationaryStartConvergesAtOnce) {
 }
 
 TEST(ChordLbfgs, PointsThatOverflowAreRefusedByTheLineSearch) {
-  // NaN for x_0 < 0.5; the unconstrained minimum at 0 is out of reach.
+  // NaN for x_0 < 0.5; the unconstrained minimum at 0 is unreachable.
   test::Bowl bowl(4);
   const chord_fit::Objective walled = [&](const double* x, double* g) {
     return x[0] < 0.5 ? std::numeric_limits<double>::quiet_NaN() : bowl.evaluate(x, g);

@@ -10,7 +10,7 @@
 namespace matapprox {
 namespace {
 
-/// The fit of a chain to the product of another chain of the same pattern, started near it.
+/// The fit of a chain to the product of another chain of the same pattern, started near that chain.
 struct Problem {
   ChordFactors hidden = test::random_chain(chord_reference_pattern(11), 3);
   chord_fit::Form form{"", hidden.pattern};

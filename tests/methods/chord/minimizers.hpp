@@ -31,8 +31,8 @@ class Bowl {
   Index size_;
 };
 
-/// f(x) = 1/2 sum 100 (x_{i+1} - x_i^2)^2 + (1 - x_i)^2: a curved valley, slow for a gradient
-/// method.
+/// f(x) = 1/2 sum 100 (x_{i+1} - x_i^2)^2 + (1 - x_i)^2: a curved valley, in which gradient methods
+/// are slow.
 inline double rosenbrock(const double* x, double* gradient, Index size) {
   double f = 0;
   if (gradient != nullptr) Eigen::Map<Vector>(gradient, size).setZero();
@@ -50,7 +50,7 @@ inline double rosenbrock(const double* x, double* gradient, Index size) {
 /// Entry i of a vector on the host.
 inline double at(const MultiVector& vector, Index i) { return vector.data()[i]; }
 
-/// A monitor of a fit of order 2 (so that the relative error is sqrt f), with nothing to publish.
+/// A monitor of a fit of order 2 (so that the relative error is sqrt f) that publishes nothing.
 struct Watched {
   explicit Watched(Index planned)
       : monitor(2, planned, control, [](const chord_fit::FitMonitor&) {

@@ -50,7 +50,7 @@ Index bandwidth(const Matrix& A) {
   return widest;
 }
 
-/// A path, or a ring, its nodes numbered at random.
+/// A path or a ring with randomly numbered nodes.
 Matrix scrambled_path(Index n, bool ring) {
   Matrix A = Matrix::Zero(n, n);
   for (Index i = 0; i + (ring ? 0 : 1) < n; ++i) {
@@ -102,7 +102,7 @@ TEST(ChordOrder, APathIsFoundAgain) {
   EXPECT_EQ(bandwidth(ordered(A, {spectral, spectral})), 1);
 }
 
-/// Of a grid of w x w nodes the bandwidth is at least w.
+/// The bandwidth of a grid of w x w nodes is at least w.
 TEST(ChordOrder, AGridGetsABandAboutAsWideAsItself) {
   const Index width = 12;
   const Matrix laplacian = Matrix(test::grid_laplacian(width));
@@ -116,7 +116,7 @@ TEST(ChordOrder, AGridGetsABandAboutAsWideAsItself) {
 }
 
 TEST(ChordOrder, ComponentsFollowEachOther) {
-  Matrix A = Matrix::Zero(7, 7);  // 0-2-4, 1-3, 5 alone, 6 with itself
+  Matrix A = Matrix::Zero(7, 7);  // 0-2-4, 1-3, 5 isolated, 6 with a loop
   for (const auto& [i, j] : {std::pair<Index, Index>{0, 2}, {2, 4}, {1, 3}}) A(i, j) = A(j, i) = 1;
   A(6, 6) = 9;
   const SparseMatrix graph = chord_fit::joined(entries_of(A));
@@ -131,7 +131,8 @@ TEST(ChordOrder, ComponentsFollowEachOther) {
   }
 }
 
-/// -log of the number of tuples of links, by trying them all.
+/// Negative logarithm of the number of link tuples per distance, scaled to 0..1; the tuples are
+/// enumerated.
 TEST(ChordOrder, HopCostsCountTheWays) {
   const ChordPattern pattern{9, {{0, 1, 2}, {0, 8}, {0, 4}}};
   std::vector<double> ways(9, 0.0);
@@ -220,8 +221,8 @@ TEST(ChordOrder, WhereNothingIsToBeGainedNothingMoves) {
   }
 }
 
-/// Rows and columns of a matrix that is not symmetric, with links that all lead forward: a distance
-/// and its opposite cost differently.
+/// Rows and columns of a nonsymmetric matrix, with links that all lead forward: a distance and its
+/// opposite have different costs.
 TEST(ChordOrder, RowsAndColumnsMoveTheWayTheyCount) {
   const Index n = 60;
   const ChordPattern pattern{n, {{0, 1}, {0, 2}, {0, 4}, {0, 8}}};

@@ -13,7 +13,7 @@
 #include "support/sanitizers.hpp"
 #include "support/thread_count.hpp"
 
-// Fits whose rows and columns are in another order than the matrix'.
+// Fits whose rows and columns are in a different order than those of the matrix.
 
 namespace matapprox {
 namespace {
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 constexpr Index kOrderedN = 80;
 
-/// Rows and columns of a band of order 80 in an order that hides it; symmetric or not.
+/// A band matrix of order 80 with shuffled rows and columns that hide the band; symmetric or not.
 Matrix hidden_band(bool symmetric) {
   Matrix band = Matrix::Zero(kOrderedN, kOrderedN);
   const Matrix noise = test::random_matrix(kOrderedN, kOrderedN, 3);
@@ -74,8 +74,8 @@ TEST(ChordOrderedFit, RowsAndColumnsHaveTheirOwnOrderWhereTheMatrixIsNotSymmetri
 }
 
 TEST(ChordOrderedFit, AShiftMovesTheLinksOfTheLastFactor) {
-  // Links that all lead forward reach distance -1 by nearly all hops only: here it is as large
-  // as 1.
+  // Links that all lead forward reach distance -1 only by nearly all hops; here its entries are as
+  // large as those of distance 1.
   const ChordPattern reference = chord_reference_pattern(kOrderedN);
   const Matrix A = Matrix::NullaryExpr(kOrderedN, kOrderedN, [](Index i, Index j) {
     return 1.0 / static_cast<double>(1 + std::abs(i - j));
@@ -126,7 +126,7 @@ TEST(ChordOrderedFit, ABudgetHoldsThePermutationsToo) {
                                  options.budget.precision);
       Storage counted = stored.storage();
       EXPECT_TRUE(options.budget.admits(counted, kOrderedN, kOrderedN)) << budget;
-      // One more link, or one more factor, with its integers.
+      // One more link, or one more factor with its integers.
       const bool is_mixed = pattern == ChordFitPattern::kMixedRadix;
       const Index links = is_mixed ? 1 : test::chain_of(result).pattern.links(0);
       counted.numbers += kOrderedN * links;
@@ -152,7 +152,7 @@ TEST(ChordOrderedFit, HasTheSameBitsForEveryThreadCount) {
   EXPECT_EQ(with_threads(3), one);
 }
 
-TEST(ChordOrderedFit, WrongWishesAreRefused) {
+TEST(ChordOrderedFit, WrongControlsAreRefused) {
   const DenseOperator A(hidden_band(true));
   EXPECT_REFUSED(InvalidArgument,
                  chord(A, {.symmetrize = true, .order = ChordOrder::kShift}),
@@ -192,7 +192,7 @@ TEST(ChordOrderedFit, AWarmStartGoesOnInItsOrder) {
   const Approximation second = chord(op, options, control);
   EXPECT_LT(measured_error(A, second), measured_error(A, first));
   EXPECT_EQ(std::get<Permutation>(*second.factors()[2].value), *options.warm_columns);
-  // A resumed fit brings the order along without the start.
+  // A resumed fit restores the order without the warm start.
   ASSERT_FALSE(states.empty());
   RunControl rest;
   rest.resume = &states.front();
@@ -201,7 +201,7 @@ TEST(ChordOrderedFit, AWarmStartGoesOnInItsOrder) {
   EXPECT_EQ(std::get<Permutation>(*resumed.factors()[2].value), *options.warm_columns);
 }
 
-/// A checkpoint of a resumed fit is as good as one of the first run.
+/// A checkpoint of a resumed fit gives the same result as one of the first run.
 TEST(ChordOrderedFit, GoesOnTwice) {
   const DenseOperator A(hidden_band(false));
   const auto start =
@@ -255,7 +255,8 @@ TEST(ChordOrderedFit, TinyMatricesAreFittedInEveryOrder) {
   }
 }
 
-/// mixed_radix with an order has a link fewer; its file is still one of that pattern.
+/// mixed_radix with an order has one link fewer; a warm start from its result still counts as that
+/// pattern.
 TEST(ChordOrderedFit, ANamedPatternIsThatOfItsOwnStart) {
   const Matrix A = hidden_band(true);
   for (const auto order : {ChordOrder::kRcm, ChordOrder::kShift}) {
@@ -293,7 +294,7 @@ TEST(ChordOrderedFit, GoesOnFromAnyCheckpoint) {
     EXPECT_THAT(whole.summary.form, HasSubstr("mixed_radix"));
     std::vector<bool> ordered(2);
     const std::size_t stride =
-        test::kSanitized ? 1347 : 449;  // there a fit takes ten times as long
+        test::kSanitized ? 1347 : 449;  // under a sanitizer a fit takes ten times as long
     for (std::size_t i = 0; i < states.size(); i += stride) {
       RunControl rest;
       rest.resume = &states[i];
@@ -307,7 +308,7 @@ TEST(ChordOrderedFit, GoesOnFromAnyCheckpoint) {
   }
 }
 
-/// The orderings that were found go with the checkpoint: they are not searched for anew.
+/// A checkpoint contains the orderings: they are not searched again.
 TEST(ChordOrderedFit, ACheckpointHoldsTheOrder) {
   const Matrix A = hidden_band(true);
   ResumeState state;
@@ -334,9 +335,9 @@ TEST(ChordOrderedFit, ACheckpointHoldsTheOrder) {
                  "permutation: index");
 }
 
-/// f and its gradient in an order, of P and of (P + P^T) / 2, beside dense formulas and central
-/// differences; of all columns, and of each of A's columns alone. On the CPU and by the
-/// GPU's code.
+/// Compares f and its gradient in an order, for P and for (P + P^T) / 2, with dense formulas and
+/// central differences; for all columns, and for each of A's columns alone. On the CPU and by GPU
+/// code.
 TEST(ChordOrderedFit, TheObjectiveIsThatOfTheOrderedMatrix) {
   const Index n = 13;
   const std::vector<Index> rows{3, 1, 4, 12, 5, 9, 2, 6, 11, 0, 7, 10, 8};

@@ -26,7 +26,7 @@ struct TableRow {
   double paper_error = 0;
 };
 
-/// The paper's Table 1, rows of order at most `largest`.
+/// Rows of the paper's Table 1 of order at most `largest`.
 std::vector<TableRow> table_rows(const std::string& folder, Index largest) {
   std::ifstream table(folder + "/table1.csv");
   std::string line;
@@ -46,7 +46,7 @@ std::vector<TableRow> table_rows(const std::string& folder, Index largest) {
 TEST(ChordPaper, SmallRowsOfTable1AreAtOrUnderThePapersError) {
   const std::string folder = test::shared_matrices();
   if (folder.empty()) GTEST_SKIP() << "the paper's matrices are not here";
-  const test::ThreadCount one(1);  // an evaluation of these takes microseconds
+  const test::ThreadCount one(1);  // an evaluation takes microseconds
   const auto rows = table_rows(folder, test::kSanitized ? 35 : 62);
   ASSERT_EQ(rows.size(), test::kSanitized ? 5U : 11U);
   for (const TableRow& row : rows) {

@@ -32,7 +32,7 @@ TEST(ChordPatternChoice, SignsOfTheDefaultAlternate) {
   EXPECT_EQ(chord_pattern(16, {}).offsets, expected);
   EXPECT_EQ(chord_pattern(16, {}), chord_alternating_pattern(16));
   ChordOptions own;
-  own.offsets = "0,1,2,4,8";  // are taken as they are
+  own.offsets = "0,1,2,4,8";  // given offsets are not changed
   EXPECT_EQ(chord_pattern(16, own).offsets, Offsets(4, {0, 1, 2, 4, 8}));
 }
 
@@ -77,7 +77,7 @@ TEST(ChordPatternChoice, ALargerBudgetGivesAsManyFactorsAsFit) {
   EXPECT_EQ(factors(std::to_string(8 * (8 * per_factor) + kIntegers) + "B"), 8);
   EXPECT_EQ(factors(std::to_string(8 * (8 * per_factor) + kIntegers - 1) + "B"), 7);
   EXPECT_EQ(factors("100%"), 9);  // 9 * 7 * 64 = 4032 of 4096
-  EXPECT_EQ(factors("1GB"), 9);   // no more than the matrix itself holds
+  EXPECT_EQ(factors("1GB"), 9);   // no more than the matrix itself stores
   EXPECT_EQ(factors("1GB", {.factors = 6}), 6);
   EXPECT_EQ(factors("1GB", {.offsets = "0,1;0,2"}), 2);
   ChordOptions floats;

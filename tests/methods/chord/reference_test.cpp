@@ -16,7 +16,7 @@
 #include "support/paths.hpp"
 #include "support/thread_count.hpp"
 
-// The whole fit against tests/reference/chord_fit.csv, made by chord_fit.py beside it.
+// The whole fit against tests/reference/chord_fit.csv, which chord_fit.py in that folder wrote.
 
 namespace matapprox {
 namespace {
@@ -77,7 +77,7 @@ TEST(ChordReference, SixMatricesAreFittedAsWellAsByNumPy) {
                                                {"parter", made_of(50, parter)},
                                                {"cosine", made_of(24, cosine)},
                                                {"waves", made_of(62, waves)}};
-  const test::ThreadCount one(1);  // an evaluation of these takes microseconds
+  const test::ThreadCount one(1);  // an evaluation takes microseconds
   const auto expected = references();
   ASSERT_EQ(expected.size(), matrices.size());
   for (const auto& [name, A] : matrices) {

@@ -126,7 +126,7 @@ TEST(ChordSampled, APointThatOverflowsSendsItBackToTheBestWithHalfTheStep) {
   EXPECT_LT(watched.monitor.best_objective(), bowl.value(Vector::Constant(4, 3.0)) / 2);
 }
 
-/// From a good start the noise of Adam's full steps is more than what is left to gain.
+/// From a good start the noise of Adam's full steps exceeds the possible improvement.
 TEST(ChordSampled, StepsThatDoubleTheErrorAreHalvedUntilTheyImproveOnTheStart) {
   constexpr Index n = 500;
   const Matrix noise = test::random_matrix(n, 2);

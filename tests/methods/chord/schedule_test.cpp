@@ -49,7 +49,7 @@ TEST(ChordSchedule, EffortsDoMoreOneAfterTheOther) {
   }
 }
 
-/// The best point of all descents is the result, so more of them never end above.
+/// The result is the best point of all descents, so additional descents never make it worse.
 TEST(ChordSchedule, HighBeginsWithAllThatDefaultDoes) {
   for (const Index n : {2, 36, 64, 65, 256, 257, 4096}) {
     for (const bool choice : {false, true}) {
@@ -89,16 +89,16 @@ TEST(ChordSchedule, GivenNumbersStand) {
   EXPECT_EQ(schedule.steps(), 21);
 }
 
-TEST(ChordSchedule, PilotsChooseAmongForms) {
+TEST(ChordSchedule, ScreeningRunsChooseAmongForms) {
   const Schedule schedule = choice_at(200, {});
-  EXPECT_EQ(schedule.pilots, 2);
+  EXPECT_EQ(schedule.screening_runs, 2);
   ASSERT_EQ(schedule.descents.size(), 5U);
   for (Index p = 0; p < 4; ++p) {
-    const Descent& pilot = schedule.descents[static_cast<std::size_t>(p)];
-    EXPECT_EQ(pilot.form, p % 2);
-    EXPECT_EQ(pilot.contest, p >= 2);
-    EXPECT_EQ(pilot.lbfgs_iterations, 0);
-    EXPECT_LE(pilot.adam_steps, schedule.descents.back().adam_steps / (p < 2 ? 10 : 3));
+    const Descent& screening_run = schedule.descents[static_cast<std::size_t>(p)];
+    EXPECT_EQ(screening_run.form, p % 2);
+    EXPECT_EQ(screening_run.playoff, p >= 2);
+    EXPECT_EQ(screening_run.lbfgs_iterations, 0);
+    EXPECT_LE(screening_run.adam_steps, schedule.descents.back().adam_steps / (p < 2 ? 10 : 3));
   }
   EXPECT_EQ(schedule.descents.back().form, Descent::kBestForm);
 }
@@ -115,11 +115,11 @@ TEST(ChordSchedule, OrdersOfAPatternThatIsFarOffAreNotTried) {
   const auto forms = forms_with_orders();
   const std::vector<double> near{0.1, 0.14, 0.01};
   for (Index form = 0; form < 5; ++form)
-    EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, near, form)) << form;
+    EXPECT_TRUE(chord_fit::is_worth_screening(forms, near, form)) << form;
   const std::vector<double> far{0.1, 0.16, 0.2, 0.2};
-  EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, far, 1));
-  EXPECT_TRUE(chord_fit::is_worth_a_pilot(forms, far, 3));
-  EXPECT_FALSE(chord_fit::is_worth_a_pilot(forms, far, 4));
+  EXPECT_TRUE(chord_fit::is_worth_screening(forms, far, 1));
+  EXPECT_TRUE(chord_fit::is_worth_screening(forms, far, 3));
+  EXPECT_FALSE(chord_fit::is_worth_screening(forms, far, 4));
 }
 
 TEST(ChordSchedule, ContendersAreTheBestOrdersAndTheSecondBestOfAll) {
@@ -140,7 +140,7 @@ TEST(ChordSchedule, ContendersAreTheBestOrdersAndTheSecondBestOfAll) {
 
 TEST(ChordSchedule, FormsOfSmallOrdersTakeTurns) {
   const Schedule schedule = choice_at(30, {});
-  EXPECT_EQ(schedule.pilots, 0);
+  EXPECT_EQ(schedule.screening_runs, 0);
   ASSERT_EQ(schedule.descents.size(), 4U + 1U);
   for (Index d = 0; d < 4; ++d)
     EXPECT_EQ(schedule.descents[static_cast<std::size_t>(d)].form, d % 2);

@@ -19,7 +19,7 @@ namespace {
 
 using chord_fit::Target;
 
-/// A(i, j) = value(i, j), computed when asked for: nothing is stored, so any order is affordable.
+/// A(i, j) = value(i, j), computed on request: nothing is stored, so any order is affordable.
 class Formula final : public LinearOperator {
  public:
   Formula(Index n, double (*value)(Index, Index)) : n_(n), value_(value) {}

@@ -9,10 +9,10 @@ template <class T, class Queue>
 class AttentionLayer {
  public:
   virtual ~AttentionLayer() = default;
-  /// The result, rows x its width, which stays until the next layer's pass.
+  /// Returns the result, rows x the layer's width. It stays valid until the next layer's pass.
   virtual const T* forward(const Pass<T, Queue>& pass, const T* x) = 0;
-  /// From dY to the parameters' part of the gradient, and dX, which may not be dY; after a forward
-  /// pass of the same x.
+  /// Computes the parameters' part of the gradient and dX from dY, after a forward pass of the same
+  /// x. dX must not be dY.
   virtual void backward(const Pass<T, Queue>& pass, const T* x, const T* dy, T* dx) = 0;
 };
 

@@ -5,7 +5,7 @@
 
 namespace matapprox::cuda {
 
-/// A batch in the memory of a queue. Inputs go there once a batch.
+/// The inputs of a batch in the memory of a queue, uploaded once per batch.
 template <class T, class Queue>
 class BatchInputs {
  public:
@@ -30,7 +30,7 @@ class BatchInputs {
         numbers_(queue.template array<double>(squared_ ? samples_ : 0)),
         labels_(queue.template array<std::int32_t>(squared_ ? 0 : label_numbers_)) {}
 
-  /// The host's arrays may change when this returns.
+  /// Copies the batch to the queue's memory. The host's arrays may change when this returns.
   void upload(const HostBatch<T>& batch) {
     const Index rows = sequences_ * length_;
     std::vector<std::uint8_t> read;
@@ -68,7 +68,7 @@ class BatchInputs {
   const std::int32_t* segments() const { return segments_.data(); }
   const TokenOrderOnQueue<Queue>& segment_order() const { return segment_order_; }
   const std::uint8_t* mask() const { return has_mask_ ? mask_.data() : nullptr; }
-  /// The mask without the rows of a cls_token, which are not of the sample.
+  /// The mask without the rows of a cls_token, which are not part of the sample.
   const std::uint8_t* read_mask() const { return cls_token_ ? read_.data() : mask(); }
   const T* shares() const { return shares_.data(); }
   const double* numbers() const { return numbers_.data(); }
@@ -78,7 +78,7 @@ class BatchInputs {
   template <class Number>
   using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
 
-  /// 1 / tokens of each sequence, 0 without any.
+  /// Returns 1 / the number of tokens of each sequence, or 0 for a sequence without tokens.
   std::vector<T> shares_of(const std::uint8_t* mask) const {
     std::vector<T> shares;
     for (Index s = 0; s < sequences_; ++s) {

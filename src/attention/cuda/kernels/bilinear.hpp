@@ -4,14 +4,14 @@
 
 namespace matapprox::cuda {
 
-// Y = Q (K^T U), what the mechanisms of linear cost come down to. Q is N x D, K and U are N x D and
-// N x u, for each head and sample.
+// Y = Q (K^T U), the core of the mechanisms of linear cost. Q and K are N x D and U is N x u, for
+// each head and sample.
 
 struct BilinearShape {
   Index samples = 0;
   Index heads = 1;
   Index length = 0;
-  Index width = 0;     ///< p, of queries, keys and values
+  Index width = 0;     ///< p, width of queries, keys and values
   Index features = 0;  ///< D
   Index values = 0;    ///< u
 
@@ -44,8 +44,7 @@ Gemm<T> bilinear_transposed(const BilinearShape& shape, const T* y, const T* s, 
   return in_batch(product_nt(n, D, v, y, v, s, v, x, D), shape.matrices(), n * v, D * v, n * D);
 }
 
-/// Sets dQ, dK and dU from dY; S is that of the forward pass, and that of the backward pass after
-/// it.
+/// Sets dQ, dK and dU from dY. S is K^T U of the forward pass on entry, and Q^T dY on return.
 template <class T, class Queue>
 void bilinear_backward(const Queue& queue,
                        const BilinearShape& shape,

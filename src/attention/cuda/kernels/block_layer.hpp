@@ -15,22 +15,22 @@ namespace matapprox::cuda {
 
 enum class BlockForm { kPostNorm, kPreNorm, kBare };
 
-/// An attention layer with what stands around it, as the library's Block:
+/// An attention layer with its norms, feed-forward layer and skips, as in the library's Block:
 ///   post_norm   Z = LN1(X + A(X)),  Y = LN2(Z + F(Z))
 ///   pre_norm    Z = X + A(LN1(X)),  Y = Z + F(LN2(Z))
 ///   bare        Y = A(X)
 struct BlockShape {
   std::variant<PsfLayerShape, MultiHeadShape> attention;
   BlockForm form = BlockForm::kBare;
-  Index number = 0;  ///< counted from 0
-  Index width = 0;   ///< of the tokens
-  Index hidden = 0;  ///< of F; 0: no F
+  Index number = 0;  ///< index of the block, counted from 0
+  Index width = 0;   ///< width of the tokens
+  Index hidden = 0;  ///< hidden width of F; 0: no F
   double dropout = 0;
-  double epsilon = 1e-5;  ///< of the norms
+  double epsilon = 1e-5;  ///< added to the variance in the norms
   bool inner_skip = false;
   bool outer_skip = false;
 
-  // Places of the parameters.
+  // Slots of the parameters.
   NormPlaces norm1;
   NormPlaces norm2;
   LinearPlaces hidden_layer;
@@ -115,7 +115,7 @@ std::unique_ptr<HeadCore<T, Queue>> make_head_core(const Queue& queue,
   return std::make_unique<TokenwiseCore<T, Queue>>(samples * length * heads.width);
 }
 
-/// A block; keeps its result, and what a norm or F is given.
+/// A block. Stores its result, the input of F and, in a pre-norm block, the input of A.
 template <class T, class Queue>
 class BlockLayer {
  public:
@@ -137,7 +137,7 @@ class BlockLayer {
     feed_forward_.emplace(queue, shape.hidden_layer, shape.output_layer, rows);
   }
 
-  /// The result, rows x width_out, which stays until the next forward pass.
+  /// Returns the result, rows x width_out. It stays valid until the next forward pass.
   const T* forward(const Pass<T, Queue>& pass, const T* x) {
     switch (shape_.form) {
       case BlockForm::kBare:
@@ -154,7 +154,7 @@ class BlockLayer {
     return out_.data();
   }
 
-  /// dX from dY, which may not be the same.
+  /// Computes dX from dY. They must not be the same array.
   void backward(const Pass<T, Queue>& pass, const T* x, const T* dy, T* dx) {
     switch (shape_.form) {
       case BlockForm::kBare: {
@@ -177,7 +177,7 @@ class BlockLayer {
   using Array = decltype(std::declval<const Queue&>().template array<T>(0));
 
   bool has_feed_forward() const { return shape_.form != BlockForm::kBare && shape_.hidden > 0; }
-  // As the library's Block counts them.
+  // The same numbers as in the library's Block.
   Index attention_dropout() const { return 2 * shape_.number + 1; }
   Index forward_dropout() const { return 2 * shape_.number + 2; }
 
@@ -203,7 +203,7 @@ class BlockLayer {
     sum.columns = shape_.width;
     for_each_piece<T>(pass.queue(), rows_, sum.columns, sum);
   }
-  /// y = dropout(A(x), and x with an inner skip) + outer.
+  /// y = dropout(A(x)) + outer; with an inner skip, y = dropout(A(x) + x) + outer.
   void attend(const Pass<T, Queue>& pass, const T* x, const T* outer, T* y) {
     DroppedSum<T> sum = sum_of(pass, attention_dropout(), attention_->forward(pass, x), y);
     if (shape_.inner_skip) sum.inner = x;
@@ -219,7 +219,8 @@ class BlockLayer {
     sum.outer = outer;
     run(pass, sum);
   }
-  /// dx = the derivative by A's input, from that by its result, before dropout, in `branch`.
+  /// Sets dx, the derivative with respect to A's input, from dy, the derivative with respect to the
+  /// result after dropout. `branch` holds the derivative before dropout.
   void attend_backward(const Pass<T, Queue>& pass, const T* x, const T* dy, T* dx) {
     T* branch = pass.work->take(kBlockBranch, rows_ * shape_.width);
     dropped(pass, attention_dropout(), dy, branch);
@@ -282,14 +283,14 @@ class BlockLayer {
   Index rows_;
   std::unique_ptr<AttentionLayer<T, Queue>> attention_;
   Array out_;
-  Array attention_input_;  ///< where the norm comes first
-  Array forward_input_;    ///< what F is given
+  Array attention_input_;  ///< input of A in a pre-norm block
+  Array forward_input_;    ///< input of F
   std::optional<LayerNormLayer<T, Queue>> norm1_;
   std::optional<LayerNormLayer<T, Queue>> norm2_;
   std::optional<FeedForwardLayer<T, Queue>> feed_forward_;
 };
 
-/// All blocks; PSF-Attn's layers share what their backward passes work in.
+/// Creates all blocks. The PSF-Attn layers share the work arrays of their backward passes.
 template <class T, class Queue>
 std::vector<BlockLayer<T, Queue>> make_blocks(const Queue& queue,
                                               const std::vector<BlockShape>& shapes,

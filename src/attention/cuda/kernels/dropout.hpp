@@ -6,12 +6,12 @@
 
 namespace matapprox::cuda {
 
-/// Dropout of a block of `length` rows for each sample, as the library's Dropout has it: numbers
-/// are drawn from (seed, running number of the sample, number of the dropout, place in the sample),
-/// so that the same ones are dropped.
+/// Dropout of a block of `length` rows for each sample. Random numbers are drawn from (seed,
+/// running number of the sample, number of the dropout, position in the sample), as in the
+/// library's Dropout, so that both drop the same numbers.
 template <class T>
 struct DropoutMask {
-  std::uint64_t limit = 0;  ///< 0: none is dropped
+  std::uint64_t limit = 0;  ///< 0: nothing is dropped
   T scale = 1;
   std::uint64_t seed = 1;
   SampleNumbers samples;
@@ -25,7 +25,8 @@ struct DropoutMask {
     constexpr std::uint32_t kStream = 12;
     const Index sample = row / length;
     const Index first = (row - sample * length) * columns + column;
-    // A piece begins at a multiple of its width, 1, 2 or 4: four places have one counter.
+    // A piece begins at a multiple of its width, 1, 2 or 4, and four positions share one counter:
+    // one draw serves the whole piece.
     const RandomWords words =
         random_words_of(seed, kStream, samples.of(sample), first_counter + first / 4);
     for (int c = 0; c < kWidth; ++c) {
@@ -35,7 +36,7 @@ struct DropoutMask {
   }
 };
 
-/// `number` tells the dropouts of a model apart; `length` is rows of a sample.
+/// `number` distinguishes the dropouts of a model; `length` is the number of rows of a sample.
 template <class T, class Queue>
 DropoutMask<T> dropout_mask(
     const Pass<T, Queue>& pass, double rate, Index number, Index length, Index columns) {
@@ -51,7 +52,7 @@ DropoutMask<T> dropout_mask(
   return mask;
 }
 
-/// y = dropout(x + bias + inner) + outer. Null: not added. y may be any of them.
+/// y = dropout(x + bias + inner) + outer. Null pointers are not added. y may be x, inner or outer.
 template <class T>
 struct DroppedSum {
   const T* x = nullptr;

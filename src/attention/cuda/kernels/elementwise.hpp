@@ -7,8 +7,8 @@ namespace matapprox::cuda {
 
 // Operations for for_each_piece: blocks are row-major without gaps, `columns` wide.
 
-/// x = gelu(x + bias), gelu(t) = t Phi(t) with the normal distribution function Phi, and its
-/// derivative Phi(t) + t phi(t) to `slope`. [HG16]
+/// x = gelu(x + bias), where gelu(t) = t Phi(t) with the normal distribution function Phi. Writes
+/// the derivative Phi(t) + t phi(t) to `slope`. [HG16]
 template <class T>
 struct BiasGelu {
   T* x = nullptr;
@@ -34,7 +34,7 @@ struct BiasGelu {
   }
 };
 
-/// x = x o by.
+/// x = x o by, entry by entry.
 template <class T>
 struct MultiplyBy {
   T* x = nullptr;
@@ -51,7 +51,8 @@ struct MultiplyBy {
   }
 };
 
-/// y = x + other + bias, rows of padding 0. Null: not added. y may be x or the other.
+/// y = x + other + bias, with rows of padding set to 0. Null pointers are not added. y may be x or
+/// other.
 template <class T>
 struct AddToTokens {
   const T* x = nullptr;
@@ -76,10 +77,10 @@ struct AddToTokens {
   }
 };
 
-/// What an embedding makes of the rows of a batch: those of a table for token ids (or x + bias),
-/// plus the row of `positions` (length x columns) for the place in the sample and that of `segment`
-/// for the row's segment; the first row of each sample is the vector `cls` in the place of the
-/// first. Rows of padding are 0. Null: not there. y may be x.
+/// Embeds the rows of a batch. A row is the row of `table` for its token id (or x + bias), plus the
+/// row of `positions` (length x columns) for its position in the sample, plus the row of `segment`
+/// for its segment. The first row of each sample has the vector `cls` in place of the row of the
+/// table. Rows of padding are 0. Null pointers are not added. y may be x.
 template <class T>
 struct EmbedRows {
   const T* x = nullptr;
@@ -131,7 +132,7 @@ struct BiasTanh {
   }
 };
 
-/// d = d o (1 - y^2), y what BiasTanh made.
+/// d = d o (1 - y^2), where y is the result of BiasTanh.
 template <class T>
 struct TanhBackward {
   const T* y = nullptr;

@@ -4,16 +4,16 @@
 
 namespace matapprox::cuda {
 
-/// A row of values and, after them, 1; 0 in rows of padding.
+/// y = [x, 1]: appends 1 to each row of values. Rows of padding are 0.
 template <class T>
 struct AppendOne {
   static constexpr int kThreads = 256;
   const T* x = nullptr;
   const std::uint8_t* mask = nullptr;
-  Index token_rows = 0;  ///< of the mask: rows count on from 0 in each head
+  Index token_rows = 0;  ///< rows of the mask, which repeats for each head
   T* y = nullptr;
   Index rows = 0;
-  Index columns = 0;  ///< of x
+  Index columns = 0;  ///< columns of x
 
   Index blocks() const { return ceil_div(rows * (columns + 1), kThreads); }
   MATAPPROX_HD void operator()(GridPosition place) const {
@@ -27,7 +27,8 @@ struct AppendOne {
   }
 };
 
-/// h = y / sum, where the sum is the last number of y (and 1e-6), kept apart.
+/// h = y / sum for each row, where the sum is the last number of the row plus 1e-6. The sums are
+/// stored in `sums`.
 template <class T>
 struct DivideBySum {
   static constexpr int kThreads = 256;
@@ -36,7 +37,7 @@ struct DivideBySum {
   T* sums = nullptr;
   T* h = nullptr;
   Index rows = 0;
-  Index columns = 0;  ///< of h
+  Index columns = 0;  ///< columns of h
 
   Index blocks() const { return ceil_div(rows * columns, kThreads); }
   MATAPPROX_HD void operator()(GridPosition place) const {
@@ -51,7 +52,7 @@ struct DivideBySum {
   }
 };
 
-/// dy = dh / s and, after it, -<dh, h> / s.
+/// dy = [dh, -<dh, h>] / s for each row, where s is its sum.
 template <class T>
 struct DivideBySumBackward {
   static constexpr int kThreads = 256;
@@ -109,7 +110,7 @@ class FeatureAttention {
     queue.gemm(bilinear_result<T>(shape_, f, state_.data(), y));
     queue.run(DivideBySum<T>{y, sums_.data(), h, rows, shape_.width});
   }
-  /// Sets df and dg, and dV.
+  /// Sets df, dg and dv.
   void backward(const Pass<T, Queue>& pass,
                 const T* f,
                 const T* g,

@@ -6,8 +6,8 @@
 
 namespace matapprox::cuda {
 
-/// Threads that share a row of a few hundred numbers: each has every kLanes-th of them, and all of
-/// them add up the parts of the others in order.
+/// Assignment of threads to rows of a few hundred numbers. kLanes threads share a row: each
+/// processes every kLanes-th number, then each of them adds up the partial sums of all in order.
 struct RowLanes {
   static constexpr int kThreads = 256;
   static constexpr int kLanes = 32;
@@ -88,8 +88,8 @@ struct NormalizeRows {
   }
 };
 
-/// dx = s (g - mean(g) - z mean(g o z)) with g = dy o weight; dx may be dy. What is left in the
-/// place of z is dy o z, whose sums are the gradient of the weight.
+/// dx = s (g - mean(g) - z mean(g o z)) with g = dy o weight. dx may be dy. z is overwritten with
+/// dy o z, whose column sums are the gradient of the weight.
 template <class T>
 struct NormalizeRowsBackward {
   static constexpr int kThreads = RowLanes::kThreads;
@@ -148,7 +148,7 @@ struct NormPlaces {
   ParameterSlot bias;
 };
 
-/// A LayerNorm; keeps rows x columns numbers and one a row.
+/// A LayerNorm. Stores rows x columns numbers and one per row.
 template <class T, class Queue>
 class LayerNormLayer {
  public:
@@ -173,7 +173,7 @@ class LayerNormLayer {
     kernel.columns = columns();
     pass.queue().run(kernel);
   }
-  /// Once after a forward pass; dx may be dy.
+  /// Computes dx from dy; called once after a forward pass. dx may be dy.
   void backward(const Pass<T, Queue>& pass, const T* dy, T* dx) {
     column_sums(
         *pass.scratch, dy, nullptr, 1, rows_, columns(), pass.gradient + places_.bias.offset);

@@ -17,7 +17,7 @@ void multiply_by_weight(
                product(rows, out, in, x, in, pass.parameters + places.weight.offset, out, y, out));
 }
 
-/// Sets the gradients of weight and bias, and dX (or adds to it) unless that is null.
+/// Sets the gradients of weight and bias. Sets dX, or adds to it, unless dX is null.
 template <class T, class Queue>
 void linear_backward(const Pass<T, Queue>& pass,
                      const LinearPlaces& places,
@@ -39,7 +39,7 @@ void linear_backward(const Pass<T, Queue>& pass,
   pass.queue().gemm(back);
 }
 
-/// y = x + bias.
+/// y = y + bias.
 template <class T, class Queue>
 void add_bias(const Pass<T, Queue>& pass, const LinearPlaces& places, Index rows, T* y) {
   AddToTokens<T> add;
@@ -50,7 +50,7 @@ void add_bias(const Pass<T, Queue>& pass, const LinearPlaces& places, Index rows
   for_each_piece<T>(pass.queue(), rows, add.columns, add);
 }
 
-/// Linear - GELU - Linear, the bias of the second one left to its user; keeps 2 rows x hidden
+/// Linear - GELU - Linear. The caller adds the bias of the second layer. Stores 2 rows x hidden
 /// numbers.
 template <class T, class Queue>
 class FeedForwardLayer {
@@ -77,7 +77,7 @@ class FeedForwardLayer {
             hidden_.data(), slope_.data(), pass.parameters + hidden_places_.bias.offset, hidden});
     multiply_by_weight(pass, output_places_, hidden_.data(), rows_, y);
   }
-  /// After a forward pass of the same x; dx may not be dy.
+  /// Computes dx from dy, after a forward pass of the same x. dx must not be dy.
   void backward(const Pass<T, Queue>& pass, const T* x, const T* dy, T* dx) {
     const Index hidden = hidden_places_.weight.cols;
     T* d_hidden = pass.work->take(kHiddenSlope, rows_ * hidden);

@@ -4,7 +4,7 @@
 
 namespace matapprox::cuda {
 
-/// f = phi(x) = elu(x) + 1: x + 1 above 0, else exp(x).
+/// f = phi(x) = elu(x) + 1: x + 1 for x > 0, else exp(x).
 template <class T>
 struct EluFeatures {
   const T* x = nullptr;
@@ -19,7 +19,7 @@ struct EluFeatures {
   }
 };
 
-/// d = d o phi', which is 1 above 0, else phi itself.
+/// d = d o phi'(x), which is 1 for x > 0, else phi(x).
 template <class T>
 struct EluFeaturesBackward {
   const T* x = nullptr;

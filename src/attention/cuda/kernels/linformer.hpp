@@ -4,7 +4,7 @@
 
 namespace matapprox::cuda {
 
-/// to = to + from.
+/// Sets to = to + from.
 template <class T>
 struct AddTo {
   const T* from = nullptr;
@@ -19,8 +19,8 @@ struct AddTo {
   }
 };
 
-/// to[i][m] = from[m][i] for matrices x rows pieces of `columns` numbers: of a batch of matrices,
-/// one whose rows hold those of all.
+/// Sets to[i][m] = from[m][i] for matrices x rows pieces of `columns` numbers: turns a batch of
+/// matrices into one matrix, whose row i holds row i of each of them.
 template <class T>
 struct RowsOfBatch {
   const T* from = nullptr;
@@ -38,12 +38,12 @@ struct RowsOfBatch {
   }
 };
 
-/// Softmax attention whose keys and values are E K and F V, k mixtures of the tokens. E and F serve
-/// all heads, or each head has its own.
+/// Softmax attention whose keys and values are E K and F V, k mixtures of the tokens. All heads
+/// share E and F, or each head has its own.
 template <class T, class Queue>
 class LinformerCore final : public HeadCore<T, Queue> {
  public:
-  /// `shape` is that of the softmax, k keys.
+  /// `shape` is the shape of the softmax, with k keys.
   LinformerCore(const Queue& queue, const SoftmaxShape& shape, MultiHeadShape heads)
       : shape_(shape),
         heads_(std::move(heads)),
@@ -80,7 +80,7 @@ class LinformerCore final : public HeadCore<T, Queue> {
   HeadBlocks<const T> mixed(const HeadBlocks<const T>& in) const {
     return {in.query, keys_.data(), values_.data()};
   }
-  /// function(mixture, first matrix that it is of)
+  /// Calls function(mixture, index of the first matrix that it applies to) for each mixture.
   template <class Function>
   void for_mixtures(const std::vector<ParameterSlot>& mixtures, const Function& function) const {
     for (std::size_t i = 0; i < mixtures.size(); ++i)
@@ -104,8 +104,8 @@ class LinformerCore final : public HeadCore<T, Queue> {
       pass.queue().gemm(in_batch(gemm, matrices_of(mixtures), 0, n * p, k * p));
     });
   }
-  /// dX = E^T dY, and dY X^T over all heads and samples, added to the gradient of E, which other
-  /// layers, and a tied F, may have a part in.
+  /// dX = E^T dY. Adds dY X^T, summed over all heads and samples, to the gradient of E, because
+  /// other layers and a tied F may share E.
   void mix_backward(const Pass<T, Queue>& pass,
                     const std::vector<ParameterSlot>& mixtures,
                     const T* x,
@@ -127,7 +127,7 @@ class LinformerCore final : public HeadCore<T, Queue> {
                                       dx + first * n * p,
                                       p);
       queue.gemm(in_batch(back, own, 0, k * p, n * p));
-      // One product whose inner numbers are those of the whole batch.
+      // One product whose inner dimension spans the whole batch.
       T* outer = pass.work->take(kMixedOuter, own * k * p);
       T* inner = pass.work->take(kMixedInner, own * n * p);
       for_each_piece<T>(queue, own * k, p, RowsOfBatch<T>{dy + first * k * p, own, k, outer, p});

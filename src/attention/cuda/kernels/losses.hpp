@@ -9,14 +9,14 @@ namespace matapprox::cuda {
 
 enum class SampleLoss { kSquared, kCrossEntropy, kBinaryCrossEntropy };
 
-/// Loss of each row of outputs (rows x classes, 1 where squared), whether its answer is wrong, and
-/// d_out = weight times its gradient, all in double but the outputs:
+/// Computes for each row of outputs (rows x classes; 1 class if squared) its loss, whether its
+/// answer is wrong, and d_out = weight times the gradient. Arithmetic is in double, whatever T is:
 ///   squared                (o - y)^2
 ///   cross entropy          -sum_c q_c log softmax(o)_c, q = (1 - s) e_y + s / C
 ///   binary cross entropy   -sum_c [q_c log sigma(o_c) + (1 - q_c) log(1 - sigma(o_c))] / C
-/// Wrong: |o - y| >= tolerance, or the largest output (the first of equal ones) is not that of y.
-/// Of a set of labels, 0 or 1 each, q_c = (1 - s) y_c + s / 2, and outputs on the wrong side of 0
-/// are counted.
+/// An answer is wrong if |o - y| >= tolerance, or if the largest output (the first of equal ones)
+/// is not that of y. For a set of labels, 0 or 1 for each class, q_c = (1 - s) y_c + s / 2, and
+/// `wrong` counts the outputs on the wrong side of 0.
 template <class T>
 struct LossOfRows {
   static constexpr int kThreads = 128;
@@ -28,12 +28,12 @@ struct LossOfRows {
   Index rows = 0;
   int classes = 1;
   const T* out = nullptr;
-  const double* numbers = nullptr;       ///< y where squared
-  const std::int32_t* labels = nullptr;  ///< y where not
+  const double* numbers = nullptr;       ///< y if squared
+  const std::int32_t* labels = nullptr;  ///< y otherwise
   bool sets = false;                     ///< labels are rows x classes, 0 or 1
   T* d_out = nullptr;
   double* losses = nullptr;
-  double* wrong = nullptr;  ///< 1 or 0
+  double* wrong = nullptr;  ///< 1 or 0; for sets, number of wrong outputs
 
   Index blocks() const { return ceil_div(rows, kThreads); }
 

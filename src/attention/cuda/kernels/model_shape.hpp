@@ -9,38 +9,37 @@
 
 namespace matapprox::cuda {
 
-/// A model as the library's Model: embedding - blocks - pool - head - loss, for batches of samples
-/// of one length.
+/// A model with the structure of the library's Model: embedding - blocks - pool - head - loss, for
+/// batches of samples of one length.
 struct ModelShape {
-  Index samples = 0;     ///< of a batch
-  Index length = 0;      ///< rows of each sample, a cls_token among them
-  Index width = 0;       ///< of a token
-  Index features = 0;    ///< numbers of a token, or 0:
+  Index samples = 0;     ///< samples of a batch
+  Index length = 0;      ///< rows of each sample, including a cls_token
+  Index width = 0;       ///< width of a token
+  Index features = 0;    ///< numbers of a token; 0: tokens are ids
   Index vocabulary = 0;  ///< token ids are 0 .. vocabulary - 1
   bool cls_token = false;
   Index segments = 0;
   Index segment_separator = -1;  ///< token that ends a segment; -1: there is one segment
   bool learned_positions = false;
-  std::vector<double>
-      position_encoding;  ///< length x width: positions that are not trained; or empty
+  std::vector<double> position_encoding;  ///< length x width, fixed; or empty
   bool embedding_norm = false;
   double embedding_dropout = 0;
   std::vector<BlockShape> blocks;
   bool final_norm = false;
-  double epsilon = 1e-5;  ///< of the norms that are not the blocks'
+  double epsilon = 1e-5;  ///< added to the variance in norms outside the blocks
   TokenPool pool = TokenPool::kMean;
-  bool pairs = false;  ///< a sample is two sequences, its texts; the head reads what joins both
-  Index pair_separator = -1;  ///< token between them
+  bool pairs = false;         ///< a sample is two sequences, its texts; the head reads both joined
+  Index pair_separator = -1;  ///< token between the texts
   bool pooler = false;
-  Index head_hidden = 0;  ///< of a head that is Linear - GELU - Linear; 0: Linear
+  Index head_hidden = 0;  ///< hidden width of a head Linear - GELU - Linear; 0: Linear
   double head_dropout = 0;
   Index outputs = 1;  ///< classes, or 1
   SampleLoss loss = SampleLoss::kSquared;
-  double smoothing = 0;     ///< of labels
-  double tolerance = 0;     ///< of a number
+  double smoothing = 0;     ///< label smoothing
+  double tolerance = 0;     ///< error from which on a predicted number is wrong
   bool label_sets = false;  ///< an answer is 0 or 1 for each class
 
-  // Places of the parameters.
+  // Slots of the parameters.
   LinearPlaces feature;
   ParameterSlot token;
   ParameterSlot position;
@@ -56,14 +55,14 @@ struct ModelShape {
   Index sequences() const { return pairs ? 2 * samples : samples; }
   Index rows() const { return sequences() * length; }
   Index width_out() const { return blocks.back().width_out(); }
-  /// Of a sequence, and of what the head reads.
+  /// Width of a pooled sequence, and of the vector that the head reads.
   Index pooled() const { return pooled_width(pool, width_out(), length); }
   Index joined() const { return (pairs ? 4 : 1) * pooled(); }
 };
 
 namespace shape_detail {
 
-/// visit(name, rows, columns, place) for the parameters of a multi-head layer.
+/// Calls visit(name, rows, columns, place) for each parameter of a multi-head layer.
 template <class Visit>
 void visit_heads(MultiHeadShape& heads, const std::string& name, Index length, const Visit& visit) {
   const auto linear = [&](const char* own, LinearPlaces& places) {
@@ -112,8 +111,8 @@ void visit_psf(PsfLayerShape& layer, const std::string& name, const Visit& visit
 
 }  // namespace shape_detail
 
-/// visit(name, rows, columns, place) for each parameter, by the names that the library's Model
-/// gives them; layers that share one visit it each.
+/// Calls visit(name, rows, columns, place) for each parameter, with the names that the library's
+/// Model uses. A parameter that layers share is visited once for each of them.
 template <class Visit>
 void visit_parameters(ModelShape& model, const Visit& visit) {
   const auto linear = [&](const std::string& name, Index in, Index out, LinearPlaces& places) {
@@ -160,7 +159,7 @@ void visit_parameters(ModelShape& model, const Visit& visit) {
   }
 }
 
-/// Sets the places of all parameters, one after the other.
+/// Sets the slots of all parameters, one after the other.
 inline void lay_out(ModelShape& model) {
   std::map<std::string, ParameterSlot> places;
   Index next = 0;
@@ -178,17 +177,18 @@ inline ModelShape laid_out(ModelShape model) {
   return model;
 }
 
-/// A batch on the host: rows of all sequences one after the other, of a cls_token the first row of
-/// each, with features 0 and token 0; of a pair of texts the first one and then the second one.
-/// What a model does not take is null; so is the mask where there is no padding.
+/// A batch on the host. The rows of all sequences follow each other. The first row of a sequence is
+/// its cls_token, if there is one, with features 0 and token 0. The first text of a pair comes
+/// before the second. Arrays that the model does not use are null; so is the mask if there is no
+/// padding.
 template <class T>
 struct HostBatch {
   const T* features = nullptr;             ///< rows x features
   const std::int32_t* tokens = nullptr;    ///< rows
   const std::int32_t* segments = nullptr;  ///< rows
   const std::uint8_t* mask = nullptr;      ///< rows, 0 for padding
-  const double* numbers = nullptr;         ///< samples: answers where the loss is squared
-  const std::int32_t* labels = nullptr;    ///< samples (x outputs for sets): where it is not
+  const double* numbers = nullptr;         ///< samples: answers if the loss is squared
+  const std::int32_t* labels = nullptr;    ///< samples (x outputs for sets): answers otherwise
 };
 
 }  // namespace matapprox::cuda

@@ -5,7 +5,7 @@
 
 namespace matapprox::cuda {
 
-/// Parameters begin..end-1 are trained, at `factor` times the learning rate.
+/// A range of parameters, begin..end-1, that is trained at `factor` times the learning rate.
 struct TrainedPart {
   Index begin = 0;
   Index end = 0;
@@ -19,12 +19,12 @@ struct StepSettings {
   double epsilon = 1e-8;
   double momentum = 0.9;
   double weight_decay = 0;
-  double clip = 0;                 ///< largest norm of the gradient; 0: any
-  std::vector<TrainedPart> parts;  ///< in order, apart; those left out stay as they are
+  double clip = 0;                 ///< largest norm of the gradient; 0: no clipping
+  std::vector<TrainedPart> parts;  ///< in order, disjoint; all other parameters are frozen
 };
 
-/// A model in training, all of it in the memory of a queue: a step asks nothing of the host but the
-/// inputs of its batch.
+/// A model in training, held entirely in the memory of a queue: a step needs nothing from the host
+/// but the inputs of its batch.
 template <class T, class Queue>
 class ModelTraining {
  public:
@@ -51,8 +51,8 @@ class ModelTraining {
   void set_parameters(const T* host) { queue_->upload(host, size(), parameters_.data()); }
   void parameters(T* host) const { queue_->download(parameters_.data(), size(), host); }
   void gradient(T* host) const { queue_->download(gradient_.data(), size(), host); }
-  /// The optimizer's running means after `steps` steps; `second` is not read by stochastic gradient
-  /// descent.
+  /// Sets the optimizer's running means after `steps` steps. Stochastic gradient descent does not
+  /// read `second`.
   void set_means(const T* first, const T* second, Index steps) {
     queue_->upload(first, first_.size(), first_.data());
     queue_->upload(second, second_.size(), second_.data());
@@ -63,31 +63,31 @@ class ModelTraining {
     queue_->download(second_.data(), second_.size(), second);
   }
   void set_status(const StepStatus& status) { queue_->upload(&status, 1, status_.data()); }
-  /// Waits for the steps that were asked for.
+  /// Waits for all steps in the queue and returns their status.
   StepStatus status() const {
     StepStatus status;
     queue_->download(status_.data(), 1, &status);
     return status;
   }
 
-  /// What dropout draws from; the samples of step t = 0, 1, ... are of running numbers t samples ..
-  /// (t + 1) samples - 1.
+  /// Sets the seed of dropout. The samples of step t = 0, 1, ... have the running numbers t samples
+  /// .. (t + 1) samples - 1.
   void set_seed(std::uint64_t seed) { seed_ = seed; }
 
   void upload(const HostBatch<T>& batch) { network_.inputs().upload(batch); }
-  /// Losses of the batch, in losses() of the network.
+  /// Computes the losses of the batch; network().losses() returns them.
   void run_forward() {
     network_.set_random(seed_, steps_ * network_.model().samples);
     network_.forward(parameters_.data());
   }
-  /// The gradient of the batch's mean loss.
+  /// Computes the gradient of the batch's mean loss.
   void run_gradient() {
     run_forward();
     network_.backward(parameters_.data(), gradient_.data());
     clear_frozen();
   }
-  /// run_gradient, then a step of the optimizer at this learning rate, which is not taken where the
-  /// loss or the gradient is not finite, nor after such a step.
+  /// Calls run_gradient, then takes a step of the optimizer at this learning rate. If the loss or
+  /// the gradient is not finite, neither this step nor any later one is taken.
   void take_step(double rate);
 
  private:
@@ -95,7 +95,7 @@ class ModelTraining {
   using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
   Array<T> array_of(Index size) const { return queue_->template array<T>(size); }
 
-  /// Frozen parameters do not count in the norm of the gradient.
+  /// Clears the gradient of frozen parameters, which must not count in its norm.
   void clear_frozen() {
     Index done = 0;
     for (const TrainedPart& part : settings_.parts) {
@@ -112,10 +112,10 @@ class ModelTraining {
   Array<T> gradient_;
   Array<T> first_;
   Array<T> second_;
-  Array<double> sums_;  ///< losses, wrong answers, squares of the gradient
+  Array<double> sums_;  ///< sums of losses, wrong answers and squares of the gradient
   Scratch<double, Queue> sums_scratch_;
   Array<StepStatus> status_;
-  Index steps_ = 0;  ///< asked for
+  Index steps_ = 0;  ///< number of steps queued so far
   std::uint64_t seed_ = 1;
 };
 

@@ -9,7 +9,7 @@
 
 namespace matapprox::cuda {
 
-/// What the heads of a layer do with their queries, keys and values.
+/// Mechanism that the heads of a layer apply to their queries, keys and values.
 enum class HeadMechanism {
   kSoftmax,
   kLinformer,
@@ -20,29 +20,29 @@ enum class HeadMechanism {
 };
 enum class LengthScale { kNone, kInverseSqrtLength, kInverseLength };
 
-/// A multi-head layer, as the library's MultiHead.
+/// A multi-head layer with the structure of the library's MultiHead.
 struct MultiHeadShape {
   HeadMechanism kind = HeadMechanism::kSoftmax;
-  Index width = 0;  ///< of a token
+  Index width = 0;  ///< width of a token
   Index heads = 1;
-  Index layer = 0;  ///< which of the model this is
+  Index layer = 0;  ///< index of the layer in the model
   bool output_projection = true;
-  bool causal = false;           ///< of softmax
-  double attention_dropout = 0;  ///< of softmax and linformer
-  Index tile = 0;  ///< keys that softmax takes at a time, a multiple of 64; 0: as many as is good
-  Index rank = 0;  ///< of linformer
-  bool mixtures_of_heads = false;          ///< each head has E and F of its own
-  bool shared_by_layers = false;           ///< E and F are those of all layers
+  bool causal = false;           ///< softmax only
+  double attention_dropout = 0;  ///< softmax and linformer only
+  Index tile = 0;  ///< keys that softmax processes at a time, a multiple of 64; 0: automatic
+  Index rank = 0;  ///< number of mixtures of linformer
+  bool mixtures_of_heads = false;          ///< each head has its own E and F
+  bool shared_by_layers = false;           ///< all layers share E and F
   bool tied = false;                       ///< F = E
-  Index features = 0;                      ///< of performer
-  LengthScale scale = LengthScale::kNone;  ///< of simpletron
+  Index features = 0;                      ///< number of features of performer
+  LengthScale scale = LengthScale::kNone;  ///< simpletron only
 
-  // Places of the parameters.
+  // Slots of the parameters.
   LinearPlaces query;
   LinearPlaces key;
   LinearPlaces value;
   LinearPlaces output;
-  std::vector<ParameterSlot> E;  ///< one, or one a head
+  std::vector<ParameterSlot> E;  ///< one, or one per head
   std::vector<ParameterSlot> F;
   ParameterSlot omega;
 
@@ -50,8 +50,8 @@ struct MultiHeadShape {
   bool has_queries() const { return kind != HeadMechanism::kTokenwise; }
 };
 
-/// to[h][row] = from[row][h] + bias[h] for rows x heads pieces of `columns` numbers; rows of
-/// padding 0. A null bias is 0.
+/// Sets to[h][row] = from[row][h] + bias[h] for rows x heads pieces of `columns` numbers. Rows of
+/// padding are 0. A null bias is 0.
 template <class T>
 struct SplitHeads {
   const T* from = nullptr;
@@ -77,7 +77,7 @@ struct SplitHeads {
   }
 };
 
-/// The way back: to[row][h] = from[h][row], rows of padding 0.
+/// The inverse of SplitHeads: to[row][h] = from[h][row]. Rows of padding are 0.
 template <class T>
 struct MergeHeads {
   const T* from = nullptr;
@@ -99,7 +99,7 @@ struct MergeHeads {
 };
 
 /// Queries, keys and values, or their gradients: for each head one sample after the other, N x p
-/// each. So a product for all heads and samples is one batch.
+/// each. A product for all heads and samples is therefore one batch.
 template <class T>
 struct HeadBlocks {
   T* query = nullptr;
@@ -107,8 +107,8 @@ struct HeadBlocks {
   T* value = nullptr;
 };
 
-/// What a mechanism does between the projections. Rows of padding are 0 in queries, keys and values
-/// and in dH; gradients of padding are anything.
+/// A mechanism, which is applied between the projections. Rows of padding are 0 in queries, keys,
+/// values and dH; gradients of padding may have any value.
 template <class T, class Queue>
 class HeadCore {
  public:
@@ -121,7 +121,8 @@ class HeadCore {
                         const HeadBlocks<T>& d) = 0;
 };
 
-/// A batch of products of matrices that lie one after the other without gaps but for their rows.
+/// A batch of products; the matrices of successive products are stride_a, stride_b and stride_c
+/// numbers apart.
 template <class T>
 Gemm<T> in_batch(Gemm<T> gemm, Index batch, Index stride_a, Index stride_b, Index stride_c) {
   gemm.batch = batch;
@@ -131,7 +132,8 @@ Gemm<T> in_batch(Gemm<T> gemm, Index batch, Index stride_a, Index stride_b, Inde
   return gemm;
 }
 
-/// Keeps rows x width numbers four times, and once more with several heads.
+/// Multi-head attention. Stores four arrays of rows x width numbers, and a fifth if there are
+/// several heads.
 template <class T, class Queue>
 class MultiHeadLayer final : public AttentionLayer<T, Queue> {
  public:
@@ -225,11 +227,11 @@ class MultiHeadLayer final : public AttentionLayer<T, Queue> {
 
   MultiHeadShape shape_;
   Index rows_;
-  Array query_;  ///< of each head, see HeadBlocks
+  Array query_;  ///< for each head, see HeadBlocks
   Array key_;
   Array value_;
   Array heads_;   ///< H, likewise
-  Array merged_;  ///< H of all heads side by side, where there are several
+  Array merged_;  ///< H of all heads side by side, if there are several
   std::unique_ptr<HeadCore<T, Queue>> core_;
 };
 

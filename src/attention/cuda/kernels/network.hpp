@@ -8,31 +8,31 @@ namespace matapprox::cuda {
 template <class T, class Queue>
 class Network {
  public:
-  /// Places of the parameters are those of the shape.
+  /// The slots of the parameters are those of the shape.
   Network(const Queue& queue, ModelShape model);
 
   const ModelShape& model() const { return model_; }
   BatchInputs<T, Queue>& inputs() { return inputs_; }
-  /// What dropout draws from: see Pass.
+  /// Sets the seed and the running numbers from which dropout draws, see Pass.
   void set_random(std::uint64_t seed, Index first_sample) {
     seed_ = seed;
     first_sample_ = first_sample;
   }
-  /// Of the last forward pass, one a sample.
+  /// Losses and wrong answers of the last forward pass, one per sample.
   const double* losses() const { return losses_.data(); }
   const double* wrong() const { return wrong_.data(); }
   const T* outputs() const { return out_.data(); }  ///< samples x outputs
 
-  /// Outputs and losses of the batch.
+  /// Computes the outputs and losses of the batch.
   void forward(const T* parameters);
-  /// The gradient of the mean loss, after a forward pass.
+  /// Computes the gradient of the mean loss, after a forward pass.
   void backward(const T* parameters, T* gradient);
 
  private:
   template <class Number>
   using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
   using NetworkPass = Pass<T, Queue>;
-  /// As the library's Model counts them; those of the blocks are between.
+  /// Numbers of dropouts, as in the library's Model. Those of the blocks are between these two.
   static constexpr Index kEmbeddingDropout = 0;
   static constexpr Index kHeadDropout = Index{1} << 20;
 
@@ -50,7 +50,7 @@ class Network {
     pass.work = &work_;
     return pass;
   }
-  /// y = dropout(x) where the rate is above 0; y may be x.
+  /// x = dropout(x) if the rate is above 0.
   void drop(const NetworkPass& pass,
             double rate,
             Index number,
@@ -98,27 +98,27 @@ class Network {
   std::optional<LayerNormLayer<T, Queue>> embedding_norm_;
   std::optional<LayerNormLayer<T, Queue>> norm_;
   PoolLayer<T, Queue> pool_;
-  std::optional<FeedForwardLayer<T, Queue>> head_;  ///< where there are two layers
+  std::optional<FeedForwardLayer<T, Queue>> head_;  ///< if the head has two layers
   Array<T> position_encoding_;
-  Array<T> tokens_;                ///< that enter the first block
-  std::vector<const T*> entered_;  ///< what entered each block, and what left the last one
-  Array<T> normed_;                ///< after the last norm
+  Array<T> tokens_;                ///< input of the first block
+  std::vector<const T*> entered_;  ///< input of each block, then the output of the last one
+  Array<T> normed_;                ///< after the final norm
   Array<T> pooled_;
-  Array<T> joined_;     ///< of two texts
-  Array<T> read_;       ///< what the head reads: pooled tokens, through the pooler and dropped
-  Array<T> activated_;  ///< by the pooler
+  Array<T> joined_;     ///< joined vectors of two texts
+  Array<T> read_;       ///< input of the head: pooled tokens, after pooler and dropout
+  Array<T> activated_;  ///< result of the pooler
   Array<T> d_pooled_;
   Array<T> d_joined_;
   Array<T> d_read_;
   Array<T> out_;
   Array<T> d_out_;
-  Array<T> d_tokens_;  ///< of what leaves a block
-  Array<T> d_below_;   ///< of what enters it
+  Array<T> d_tokens_;  ///< gradient of a block's output
+  Array<T> d_below_;   ///< gradient of a block's input
   Array<double> losses_;
   Array<double> wrong_;
 };
 
-/// Columns of the widest tokens.
+/// Returns the width of the widest tokens.
 inline Index widest_tokens(const ModelShape& model) {
   Index widest = model.width;
   for (const BlockShape& block : model.blocks) widest = std::max(widest, block.width_out());
@@ -181,7 +181,7 @@ void Network<T, Queue>::forward(const T* parameters) {
 template <class T, class Queue>
 void Network<T, Queue>::backward(const T* parameters, T* gradient) {
   const NetworkPass own = pass(parameters, gradient);
-  // Parameters that several layers have a part in are added to.
+  // Layers add to the gradient of parameters that they share.
   queue_->zero(gradient, model_.parameters);
   head_backward(own);
   pool_.backward(own, d_pooled_.data(), d_tokens_.data());
@@ -334,7 +334,7 @@ void Network<T, Queue>::embed_backward(const NetworkPass& pass) {
     inputs_.order().gradient(scratch_, d_tokens, d, pass.gradient + model_.token.offset);
     return;
   }
-  // Features of a cls_token's row are 0.
+  // The features of a cls_token's row are 0.
   tall_product(scratch_,
                product_tn(model_.features,
                           d,

@@ -7,25 +7,25 @@ namespace matapprox::cuda {
 
 enum class StepKind { kAdam, kAdamW, kSgd };
 
-/// What the steps of a run have come to; stays on the device until it is asked for.
+/// Status of the steps of a run. It stays on the device until the host reads it.
 struct StepStatus {
-  double loss_sum = 0;  ///< over the steps taken
-  double steps = 0;     ///< taken
-  double loss = 0;      ///< of the last batch
-  double wrong = 0;     ///< answers in it
-  double norm = 0;      ///< of its gradient, before clipping
-  double scale = 0;     ///< of the gradient: less than 1 where clipped
-  double stopped = 0;   ///< 1 from the first loss or gradient on that is not finite
+  double loss_sum = 0;  ///< sum of the losses of the steps taken
+  double steps = 0;     ///< number of steps taken
+  double loss = 0;      ///< mean loss of the last batch
+  double wrong = 0;     ///< wrong answers in the last batch
+  double norm = 0;      ///< norm of its gradient, before clipping
+  double scale = 0;     ///< factor of the gradient: less than 1 if clipped
+  double stopped = 0;   ///< 1 once a loss or gradient is not finite
 };
 
-/// Before an optimizer's step: clipping, and whether the step is taken at all.
+/// Prepares a step of an optimizer: determines the clipping, and whether the step is taken at all.
 struct JudgeStep {
   static constexpr int kThreads = 1;
-  const double* loss_sum = nullptr;  ///< of the samples
+  const double* loss_sum = nullptr;  ///< sum of the losses of the samples
   const double* wrong = nullptr;
-  const double* squares = nullptr;  ///< of the gradient, summed
+  const double* squares = nullptr;  ///< sum of the squares of the gradient
   double share = 1;                 ///< 1 / samples
-  double clip = 0;                  ///< largest norm; 0: any
+  double clip = 0;                  ///< largest norm; 0: no clipping
   StepStatus* status = nullptr;
 
   static Index blocks() { return 1; }
@@ -34,7 +34,7 @@ struct JudgeStep {
     s.loss = *loss_sum * share;
     s.wrong = *wrong;
     s.norm = sqrt_of(*squares);
-    // A number less itself is not 0 where it is not finite.
+    // x - x is not 0 if x is not finite.
     const double off = (s.loss - s.loss) + (s.norm - s.norm);
     if (!(off <= 0)) s.stopped = 1;
     s.scale = clip > 0 && s.norm > clip ? clip / s.norm : 1;
@@ -44,8 +44,9 @@ struct JudgeStep {
   }
 };
 
-/// Adam [KB15], AdamW [LH19] or stochastic gradient descent with momentum on numbers begin..end-1
-/// of the block of parameters; arithmetic in double. Nothing where the status says stopped.
+/// A step of Adam [KB15], AdamW [LH19] or stochastic gradient descent with momentum on numbers
+/// begin..end-1 of the block of parameters, in double arithmetic. Does nothing if status->stopped
+/// is set.
 template <class T>
 struct OptimizerStep {
   static constexpr int kThreads = 256;

@@ -4,7 +4,7 @@
 
 namespace matapprox::cuda {
 
-/// Where a parameter lies in the block of all of them: rows x cols numbers, row-major.
+/// Position of a parameter in the block of all parameters: rows x cols numbers, row-major.
 struct ParameterSlot {
   Index offset = 0;
   Index rows = 0;

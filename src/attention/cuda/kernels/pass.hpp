@@ -6,13 +6,14 @@
 
 namespace matapprox::cuda {
 
-/// Where the layers of a model work, one after the other: arrays by number, which only grow.
+/// Work arrays that the layers of a model use one after the other. They are numbered and only grow.
 template <class T, class Queue>
 class WorkArrays {
  public:
   explicit WorkArrays(const Queue& queue) : queue_(&queue) {}
 
-  /// At least `size` numbers of any value; what the array of this number held is lost if it grows.
+  /// Returns at least `size` numbers of unspecified value. If the array of this number grows, its
+  /// contents are lost.
   T* take(std::size_t number, Index size) {
     while (number >= arrays_.size()) arrays_.push_back(queue_->template array<T>(0));
     Array& array = arrays_[number];
@@ -29,12 +30,12 @@ class WorkArrays {
   std::vector<Array> arrays_;
 };
 
-/// Numbers of the arrays, one for each use that another one may not touch meanwhile.
+/// Numbers of the work arrays. Uses whose lifetimes overlap have different numbers.
 enum WorkNumber : std::size_t {
-  kBlockSum,      ///< rows x width: of a block
+  kBlockSum,      ///< rows x width, in a block
   kBlockBranch,   ///< likewise
-  kHiddenSlope,   ///< rows x hidden: the derivative by a hidden layer
-  kAttentionOut,  ///< rows x width: what an attention layer made
+  kHiddenSlope,   ///< rows x hidden: gradient of a hidden layer
+  kAttentionOut,  ///< rows x width: result of an attention layer
   kSideBySide,    ///< rows x width: heads side by side, in an attention layer
   kHeadGradient,  ///< dH, dQ, dK, dV
   kQueryGradient,
@@ -48,7 +49,7 @@ enum WorkNumber : std::size_t {
   kMixedKeyGradient,
   kMixedValueGradient,
   kMixtureGradient,
-  kMixedInner,  ///< with the batch inside: keys or values, and gradients of mixtures
+  kMixedInner,  ///< operands of the gradient of a mixture, arranged by RowsOfBatch
   kMixedOuter,
   kFeatureQueryGradient,
   kFeatureKeyGradient,
@@ -58,8 +59,8 @@ enum WorkNumber : std::size_t {
   kPooledTokens,  ///< samples x width
 };
 
-/// The running numbers of a batch's samples since the start of training, which dropout draws from.
-/// Of the second of two texts of a sample it is another one, as in the library's Model.
+/// Running numbers of a batch's samples since the start of training, from which dropout draws. The
+/// second text of a sample has a different number, as in the library's Model.
 struct SampleNumbers {
   Index first = 0;
   bool pairs = false;  ///< sequences are both texts of a sample, one after the other
@@ -70,16 +71,16 @@ struct SampleNumbers {
   }
 };
 
-/// What the layers are given to work on one batch.
+/// Context of a pass of the layers over one batch.
 template <class T, class Queue>
 struct Pass {
   const T* parameters = nullptr;
   T* gradient = nullptr;               ///< same layout; set by backward passes
   const std::uint8_t* mask = nullptr;  ///< a byte for each row, or null
-  const T* shares = nullptr;           ///< 1 / tokens of each sequence, 0 without any
-  Index sequences = 0;                 ///< samples, or both texts of each
-  Index length = 0;                    ///< rows of a sequence
-  std::uint64_t seed = 1;              ///< of dropout
+  const T* shares = nullptr;  ///< 1 / number of tokens of each sequence, or 0 if it has none
+  Index sequences = 0;        ///< number of sequences: samples, or both texts of each
+  Index length = 0;           ///< rows of a sequence
+  std::uint64_t seed = 1;     ///< seed of dropout
   SampleNumbers numbers;
   Scratch<T, Queue>* scratch = nullptr;
   WorkArrays<T, Queue>* work = nullptr;

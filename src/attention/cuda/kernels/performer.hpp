@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// e = e - |x|^2 / 2 of the row of x, scaled by `scale`: dots are <x, x>.
+/// e = e - scale^2 |x|^2 / 2 for each row of x, where dots[row] = |x|^2.
 template <class T>
 struct SubtractNorms {
   const T* dots = nullptr;
@@ -22,7 +22,7 @@ struct SubtractNorms {
   }
 };
 
-/// The largest number of each row and its column, the first of equal ones.
+/// Finds the largest number of each row and its column, the first of equal ones.
 template <class T>
 struct RowPeaks {
   static constexpr int kThreads = RowLanes::kThreads;
@@ -66,17 +66,17 @@ struct RowPeaks {
   }
 };
 
-/// Of the rows of each matrix that are tokens, that of the largest peak, the first of equal ones;
-/// -1 without tokens. A block of threads has a matrix.
+/// Finds, among the rows of each matrix that are tokens, the row of the largest peak (the first of
+/// equal ones), or -1 without tokens. One block of threads processes one matrix.
 template <class T>
 struct MatrixPeaks {
   static constexpr int kThreads = 256;
   const T* peaks = nullptr;
   const std::uint8_t* mask = nullptr;
-  Index token_rows = 0;  ///< of the mask
+  Index token_rows = 0;  ///< rows of the mask, which repeats for each head
   Index matrices = 0;
   Index length = 0;
-  std::int32_t* places = nullptr;  ///< rows of the matrix
+  std::int32_t* places = nullptr;  ///< row within each matrix
 
   struct SharedMemory {
     Index places[kThreads];
@@ -110,8 +110,8 @@ struct MatrixPeaks {
   }
 };
 
-/// f = (exp(e - peak) + 1e-4) share, the peak being that of the row, or of the row of the matrix
-/// that `places` names. Rows of padding are 0 unless the mask is null.
+/// f = (exp(e - peak) + 1e-4) share. The peak is that of the row itself, or that of the row which
+/// `places` gives for its matrix. Rows of padding are 0 unless the mask is null.
 template <class T>
 struct ExponentialFeatures {
   static constexpr T kMinFeature = T(1e-4);
@@ -121,7 +121,7 @@ struct ExponentialFeatures {
   Index token_rows = 1;
   Index length = 1;
   T share = 1;
-  T* f = nullptr;  ///< e before
+  T* f = nullptr;  ///< e on entry
   Index columns = 0;
 
   template <int kWidth>
@@ -138,7 +138,7 @@ struct ExponentialFeatures {
   }
 };
 
-/// d = d o (f - 1e-4 share): the derivative of the exponential is itself.
+/// d = d o (f - 1e-4 share): the exponential is its own derivative.
 template <class T>
 struct ExponentialFeaturesBackward {
   const T* f = nullptr;
@@ -156,13 +156,14 @@ struct ExponentialFeaturesBackward {
   }
 };
 
-/// The derivative by a peak, which each number had taken off, is less their sum: d[row][place] -=
-/// sum. A thread a row; with `rows_of_matrices`, a thread a matrix, whose row that names.
+/// d[row][place] -= sum: the peak was subtracted from each number, so its derivative is minus the
+/// sum of theirs. Runs one thread per row or, with `rows_of_matrices`, one thread per matrix, for
+/// the row that this array gives.
 template <class T>
 struct SubtractAtPeaks {
   static constexpr int kThreads = 256;
   const T* sums = nullptr;
-  const std::int32_t* places = nullptr;            ///< columns
+  const std::int32_t* places = nullptr;            ///< columns of the peaks
   const std::int32_t* rows_of_matrices = nullptr;  ///< -1: none
   Index length = 1;
   Index count = 0;
@@ -182,7 +183,7 @@ struct SubtractAtPeaks {
   }
 };
 
-/// y = y - factor sum x, a sum for each row.
+/// y = y - factor sums[row] x for each row.
 template <class T>
 struct SubtractScaledRows {
   const T* x = nullptr;
@@ -201,8 +202,8 @@ struct SubtractScaledRows {
   }
 };
 
-/// FAVOR+: features D^-1/2 (exp(Omega x - |x|^2 / 2 - s) + 1e-4) of x = q p^-1/4 and k p^-1/4, s
-/// the largest exponent, of a row for queries, of all tokens for keys. [CLD+21]
+/// FAVOR+: features D^-1/2 (exp(Omega x - |x|^2 / 2 - s) + 1e-4) of x = q p^-1/4 and k p^-1/4. s is
+/// the largest exponent: that of the row for queries, that of all tokens for keys. [CLD+21]
 template <class T, class Queue>
 class PerformerCore final : public HeadCore<T, Queue> {
  public:
@@ -264,7 +265,8 @@ class PerformerCore final : public HeadCore<T, Queue> {
   T share() const { return T(1) / sqrt_of(static_cast<T>(shape_.features)); }
   const T* omega(const Pass<T, Queue>& pass) const { return pass.parameters + omega_.offset; }
 
-  /// E = x Omega^T - |x|^2 / 2 for each row x of scale X; the largest of each row, and its column.
+  /// Computes E = x Omega^T - |x|^2 / 2 for each row x of scale X, the largest number of each row
+  /// of E, and its column.
   void exponents(const Pass<T, Queue>& pass, const T* x, T* e, std::int32_t* places) {
     const Queue& queue = pass.queue();
     const Index rows = shape_.rows();
@@ -294,7 +296,7 @@ class PerformerCore final : public HeadCore<T, Queue> {
     pass.queue().run(SubtractAtPeaks<T>{
         sums, places, rows_of_matrices, shape_.length, count, d, shape_.features});
   }
-  /// dX = scale dE Omega - scale^2 x times the sum of the row of dE.
+  /// dX = scale dE Omega - scale^2 s x for each row x, where s is the sum of the row of dE.
   void exponents_backward(const Pass<T, Queue>& pass, const T* x, const T* de, T* dx) const {
     const Index rows = shape_.rows();
     const Index p = shape_.width;
@@ -312,7 +314,7 @@ class PerformerCore final : public HeadCore<T, Queue> {
   ParameterSlot omega_;
   Array<T> query_;  ///< features
   Array<T> key_;
-  Array<T> peaks_;  ///< of the rows, while they are needed
+  Array<T> peaks_;  ///< peaks of the rows of queries, then of keys
   Array<std::int32_t> query_places_;
   Array<std::int32_t> key_places_;
   Array<std::int32_t> key_rows_;

@@ -6,9 +6,9 @@
 
 namespace matapprox::cuda {
 
-/// All rows of a sample one after the other, its first row, the mean of its tokens, the largest
-/// entry of each column among them, or both, the largest first; padding counts as 0 in the first
-/// two and not at all in the others.
+/// Pooling of a sample: all rows one after the other, the first row, the mean of the tokens, the
+/// largest entry of each column among the tokens, or both of these, the largest first. Padding
+/// counts as 0 in the first two and is left out of the others.
 enum class TokenPool { kFlatten, kCls, kMean, kMax, kMaxMean };
 
 inline Index pooled_width(TokenPool pool, Index width, Index length) {
@@ -16,8 +16,8 @@ inline Index pooled_width(TokenPool pool, Index width, Index length) {
   return pool == TokenPool::kMaxMean ? 2 * width : width;
 }
 
-/// y = factor[row] x, the rows of x being those of y that stand `stride` rows apart; rows of
-/// padding 0. A null factor is 1. Rows of y lie `distance` numbers apart.
+/// Row i of y = factor[i] times row i * stride of x. Rows of padding are 0. A null factor is 1.
+/// Rows of y lie `distance` numbers apart.
 template <class T>
 struct TakeRows {
   const T* x = nullptr;
@@ -41,8 +41,8 @@ struct TakeRows {
   }
 };
 
-/// The largest entry of each column among the tokens of a sample, the first of equal ones, and its
-/// row of all rows; 0 and -1 without tokens.
+/// Finds the largest entry of each column among the tokens of a sample (the first of equal ones)
+/// and its row, counted over all samples; 0 and -1 without tokens.
 template <class T>
 struct LargestOfTokens {
   static constexpr int kThreads = 256;
@@ -54,7 +54,7 @@ struct LargestOfTokens {
   T* y = nullptr;
   std::int32_t* places = nullptr;
   Index columns = 0;
-  Index distance = 0;  ///< of the rows of y
+  Index distance = 0;  ///< distance between rows of y
   Index column_blocks = 0;
   int lanes = 0;
 
@@ -110,10 +110,10 @@ struct LargestOfTokens {
   }
 };
 
-/// The transposes of TakeRows and LargestOfTokens: row i of a sample gets factor * dy of the
-/// sample, or only its first row does (`first_only`); and where it has the largest entry of a
-/// column, d_largest. Null: not there. Rows of padding 0; rows of dy and d_largest lie `distance`
-/// numbers apart.
+/// The transposes of TakeRows and LargestOfTokens. Each row of a sample (only the first if
+/// `first_only`) receives factor times dy of the sample. The row of the largest entry of a column
+/// receives d_largest. Null arrays are not added; a null factor is 1. Rows of padding are 0. Rows
+/// of dy and d_largest lie `distance` numbers apart.
 template <class T>
 struct SpreadRows {
   const T* dy = nullptr;
@@ -148,13 +148,13 @@ struct SpreadRows {
   }
 };
 
-/// [u, v, |u - v|, u o v] of the pooled tokens u and v of two texts, which are rows one after the
-/// other.
+/// joined = [u, v, |u - v|, u o v] for the pooled tokens u and v of two texts, which are
+/// consecutive rows.
 template <class T>
 struct JoinTexts {
   const T* texts = nullptr;
   T* joined = nullptr;
-  Index columns = 0;  ///< of a text
+  Index columns = 0;  ///< columns of a text
 
   template <int kWidth>
   MATAPPROX_HD void piece(Index row, Index column) const {
@@ -204,7 +204,7 @@ struct JoinTextsBackward {
   }
 };
 
-/// Keeps, for the largest entries, where they were.
+/// A pooling layer. Stores the rows of the largest entries.
 template <class T, class Queue>
 class PoolLayer {
  public:
@@ -213,7 +213,7 @@ class PoolLayer {
         width_(width),
         places_(queue.template array<std::int32_t>(has_largest() ? samples * width : 0)) {}
 
-  /// Y: samples x pooled_width.
+  /// Y is samples x pooled_width.
   void forward(const Pass<T, Queue>& pass, const T* x, T* y) {
     switch (pool_) {
       case TokenPool::kFlatten:
@@ -234,7 +234,7 @@ class PoolLayer {
         break;
     }
   }
-  /// dX from dY.
+  /// Computes dX from dY.
   void backward(const Pass<T, Queue>& pass, const T* dy, T* dx) const {
     if (pool_ == TokenPool::kFlatten) {
       take(pass, pass.rows(), {dy, nullptr, pass.mask, 1, dx, width_, width_});
@@ -260,7 +260,7 @@ class PoolLayer {
   using Places = decltype(std::declval<const Queue&>().template array<std::int32_t>(0));
 
   bool has_largest() const { return pool_ == TokenPool::kMax || pool_ == TokenPool::kMaxMean; }
-  /// Of the rows of Y, but where they are flattened.
+  /// Distance between rows of Y, except for kFlatten.
   Index distance() const { return pooled_width(pool_, width_, 1); }
   void take(const Pass<T, Queue>& pass, Index rows, const TakeRows<T>& kernel) const {
     for_each_piece<T>(pass.queue(), rows, width_, kernel);

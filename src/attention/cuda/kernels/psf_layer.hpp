@@ -13,29 +13,29 @@
 
 namespace matapprox::cuda {
 
-/// A PSF-Attn layer without what stands around it: V_m = W_m V_{m-1} (+ V_0), m = 1..M, where
-/// networks Linear - GELU - Linear make V_0 and each row of W_m from a token. [KYCY22, Sec. 4]
+/// A PSF-Attn layer without the block around it: V_m = W_m V_{m-1} (+ V_0), m = 1..M. Networks
+/// Linear - GELU - Linear compute V_0 and each row of W_m from a token. [KYCY22, Sec. 4]
 struct PsfLayerShape {
   Index in = 0;      ///< width of the tokens
-  Index hidden = 0;  ///< of each network
+  Index hidden = 0;  ///< hidden width of each network
   Index value = 0;   ///< columns of V
   bool residual = true;
-  ChordShape pattern;                 ///< at the length of the samples
-  LinearPlaces first;                 ///< of all networks side by side, that of V_0 first
-  std::vector<LinearPlaces> outputs;  ///< of each network
+  ChordShape pattern;  ///< at the length of the samples
+  LinearPlaces first;  ///< first layers of all networks side by side, that of V_0 first
+  std::vector<LinearPlaces> outputs;  ///< second layer of each network
 
   Index factors() const { return pattern.factors(); }
   Index networks() const { return factors() + 1; }
   Index all_hidden() const { return networks() * hidden; }
   Index all_links() const { return pattern.stored_numbers() / pattern.order; }
-  /// Links of the factors before factor m, counted from 0.
+  /// Number of links of the factors before factor m, counted from 0.
   Index links_before(Index m) const { return pattern.first_value(m) / pattern.order; }
   const LinearPlaces& output(Index network) const {
     return outputs[static_cast<std::size_t>(network)];
   }
 };
 
-/// What backward passes work in, one layer after the other.
+/// Work arrays of backward passes, which the layers use one after the other.
 template <class T, class Queue>
 struct PsfWork {
   using Array = decltype(std::declval<const Queue&>().template array<T>(0));
@@ -67,12 +67,13 @@ struct PsfWork {
   }
 };
 
-/// That layer on `rows` token rows of samples of the pattern's length; keeps what its backward pass
-/// needs: rows (2 hidden (M + 1) + links + (M + 1) value) numbers.
+/// A PSF-Attn layer on `rows` token rows of samples of the pattern's length. Stores rows (2 hidden
+/// (M + 1) + links + (M + 1) value) numbers for the backward pass.
 template <class T, class Queue>
 class PsfLayer {
  public:
-  /// Throws std::invalid_argument for more links than a kernel takes, or more than 2^30 rows.
+  /// Throws std::invalid_argument for a factor of more than kMaxLinks links, or more than 2^30
+  /// rows.
   PsfLayer(const Queue& queue, PsfLayerShape shape, Index rows)
       : queue_(&queue),
         shape_(std::move(shape)),
@@ -95,7 +96,7 @@ class PsfLayer {
 
   const PsfLayerShape& shape() const { return shape_; }
 
-  /// The result, rows x value, which stays until the next forward pass. X is rows x in.
+  /// Returns the result, rows x value. It stays valid until the next forward pass. X is rows x in.
   const T* forward(const T* parameters, const T* x, const std::uint8_t* mask) {
     const Index all = shape_.all_hidden();
     const ParameterSlot& first = shape_.first.weight;
@@ -109,7 +110,7 @@ class PsfLayer {
     first_value(parameters, mask);
     for (Index m = 0; m < shape_.factors(); ++m) {
       const Index links = shape_.pattern.links(m);
-      // Link after link: the transpose of hidden x weight.
+      // Values are stored link after link: the transpose of hidden x weight.
       queue_->gemm(product_tt(links,
                               rows_,
                               shape_.hidden,
@@ -129,8 +130,8 @@ class PsfLayer {
     return value(shape_.factors());
   }
 
-  /// From dY (rows x value) to the parameters' part of `gradient`, which is set, and dX (rows x
-  /// in), which is left out where it is null; after a forward pass of the same X.
+  /// Sets the parameters' part of `gradient` and dX (rows x in) from dY (rows x value), after a
+  /// forward pass of the same X. A null dX is not computed.
   void backward(const T* parameters,
                 const T* x,
                 const std::uint8_t* mask,
@@ -189,7 +190,7 @@ class PsfLayer {
     return own;
   }
 
-  /// V_0 = hidden x weight + bias, 0 in rows of padding.
+  /// V_0 = hidden x weight + bias. Rows of padding are 0.
   void first_value(const T* parameters, const std::uint8_t* mask) {
     const LinearPlaces& output = shape_.output(0);
     queue_->gemm(product(rows_,
@@ -210,7 +211,7 @@ class PsfLayer {
     for_each_piece<T>(*queue_, rows_, shape_.value, add);
   }
 
-  /// dW_m of all factors, and dV_0.
+  /// Computes dW_m of all factors, and dV_0.
   void chain_backward(const T* parameters,
                       const std::uint8_t* mask,
                       const T* dy,
@@ -239,7 +240,8 @@ class PsfLayer {
     for_each_piece<T>(*queue_, rows_, shape_.value, add);
   }
 
-  /// Second layer of a network: its parameters, and the derivative by the hidden layer's result.
+  /// Computes the gradients of the second layer of network q: of its parameters and of its input,
+  /// the hidden layer's result.
   void network_backward(const T* parameters,
                         Index q,
                         T* gradient,

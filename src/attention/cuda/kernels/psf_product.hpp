@@ -4,14 +4,14 @@
 
 namespace matapprox::cuda {
 
-/// One sparse factor of each sample of a batch: entry (i, k) of a sample's factor stands at column
-/// (i + offsets[k]) mod N. Row r of all rows is row r mod N of sample r / N. Values lie link after
-/// link over all rows, values[k * rows + r], without the bias of the network that makes them: so
-/// the network's second layer is one product of matrices, and neighboring threads read
-/// neighboring numbers. Rows of padding are those of the identity. [KYCY22, Sec. 4]
+/// One sparse factor for each sample of a batch: entry (i, k) of a sample's factor is in column (i
+/// + offsets[k]) mod N. Row r of the batch is row r mod N of sample r / N. Values are stored link
+/// after link over all rows, values[k * rows + r], without the bias of the network that computes
+/// them. The network's second layer is therefore one product of matrices, and neighboring threads
+/// read neighboring numbers. Rows of padding are those of the identity. [KYCY22, Sec. 4]
 template <class T>
 struct PsfFactor {
-  int rows = 0;  ///< of all samples, at most 2^30
+  int rows = 0;  ///< rows of all samples, at most 2^30
   int length = 0;
   int links = 0;
   std::int32_t offsets[kMaxLinks] = {};  ///< each in 0..length-1, the first of them 0
@@ -26,8 +26,8 @@ struct PsfFactor {
   MATAPPROX_HD int first_row_of_sample(int row) const { return row - row % length; }
 };
 
-/// Y = W X (+ V0) or, transposed, Y = W^T X, where V0 is the sum that X is added to: V0 += X. Rows
-/// without gaps, kWidth columns of a row a thread.
+/// Y = W X (+ add) or, transposed, Y = W^T X and sum += X. Rows have no gaps. Each thread computes
+/// kWidth columns of a row.
 template <class T, int kWidth, bool kTransposed>
 struct PsfProduct {
   static constexpr int kThreads = RowTiles::kThreads;
@@ -36,7 +36,7 @@ struct PsfProduct {
   const T* x = nullptr;
   T* y = nullptr;
   const T* add = nullptr;  ///< V0 of the product, or null
-  T* sum = nullptr;        ///< V0 of the transposed one, or null
+  T* sum = nullptr;        ///< gradient of V0 in the transposed product, or null
   Index columns = 0;
   RowTiles tiles;
 
@@ -73,15 +73,15 @@ struct PsfProduct {
   }
 };
 
-/// gradient[k * rows + r] = <G_r, X_j>, j the row that link k of row r leads to; 0 in rows of
-/// padding. kLanes threads share a row, each with every kLanes-th piece of kWidth columns; their
-/// sums are added in order.
+/// gradient[k * rows + r] = <G_r, X_j>, where j is the row to which link k of row r leads; 0 in
+/// rows of padding. kLanes threads share a row: each processes every kLanes-th piece of kWidth
+/// columns, and their sums are added in order.
 template <class T, int kWidth, int kLanes>
 struct PsfWeightGradient {
   static constexpr int kThreads = 256;
   static constexpr int kLinks = 8;
   static constexpr int kRows = kThreads / kLanes;
-  // One more than lanes: no two rows in the same banks.
+  // One more than lanes, so that no two rows are in the same banks.
   static constexpr auto kPadded = static_cast<std::size_t>(kLanes > 1 ? kLanes + 1 : 1);
   static constexpr auto kParts = static_cast<std::size_t>(kRows) * static_cast<std::size_t>(kLinks);
 
@@ -135,7 +135,7 @@ struct PsfWeightGradient {
   }
 };
 
-/// Y = W X (+ add). Blocks are rows x columns; X and Y may not overlap.
+/// Y = W X (+ add). Blocks are rows x columns. X and Y must not overlap.
 template <class T, class Queue>
 void psf_product(
     const Queue& queue, const PsfFactor<T>& factor, const T* x, const T* add, T* y, Index columns) {
@@ -146,7 +146,7 @@ void psf_product(
   });
 }
 
-/// Y = W^T G, and sum += G unless that is null.
+/// Y = W^T G, and sum += G unless sum is null.
 template <class T, class Queue>
 void psf_product_transposed(
     const Queue& queue, const PsfFactor<T>& factor, const T* g, T* sum, T* y, Index columns) {
@@ -157,7 +157,8 @@ void psf_product_transposed(
   });
 }
 
-/// The derivative by the entries of W of a function whose derivative by W X is G.
+/// Computes the derivative with respect to the entries of W of a function whose derivative with
+/// respect to W X is G.
 template <class T, class Queue>
 void psf_weight_gradient(const Queue& queue,
                          const PsfFactor<T>& factor,

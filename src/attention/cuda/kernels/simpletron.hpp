@@ -4,7 +4,7 @@
 
 namespace matapprox::cuda {
 
-/// y = x times a number of the sample that follows from 1 / tokens.
+/// y = x times a factor of the sample, a function of 1 / its number of tokens.
 template <class T>
 struct ScaleByLength {
   const T* x = nullptr;
@@ -17,7 +17,7 @@ struct ScaleByLength {
 
   template <int kWidth>
   MATAPPROX_HD void piece(Index row, Index column) const {
-    // Without tokens 1, as with one.
+    // A sample without tokens has the factor 1, as one with a single token.
     const T own = shares[row / length % samples];
     const T share = own > T(0) ? own : T(1);
     T factor = T(1);
@@ -29,7 +29,7 @@ struct ScaleByLength {
   }
 };
 
-/// SimpleTRON: H = Q (K^T V) times a scale of the length. [YKV+21]
+/// SimpleTRON: H = Q (K^T V) times a scale that depends on the length. [YKV+21]
 template <class T, class Queue>
 class SimpletronCore final : public HeadCore<T, Queue> {
  public:

@@ -8,8 +8,8 @@
 
 namespace matapprox::cuda {
 
-/// Threads that share a row of scores. With as many, the four words of one counter of dropout are
-/// those of the four columns that a thread has in each 64.
+/// Assignment of threads to rows of scores. With 16 lanes, the four words of one dropout counter
+/// serve the four columns that a thread has in each block of 64.
 struct ScoreLanes {
   static constexpr int kThreads = 256;
   static constexpr int kLanes = 16;
@@ -17,17 +17,18 @@ struct ScoreLanes {
   static constexpr Index kBlock = 64;  ///< columns
 };
 
-/// Which of the attention probabilities of a head are dropped, as the library's ProbabilityDropout
-/// has it (docs/random.md).
+/// Determines which attention probabilities of a head are dropped, as in the library's
+/// ProbabilityDropout (docs/random.md).
 struct ProbabilityMask {
-  std::uint64_t limit = 0;  ///< 0: none
+  std::uint64_t limit = 0;  ///< 0: none is dropped
   std::uint64_t seed = 1;
   SampleNumbers numbers;
   Index samples = 1;
   Index layer = 0;
 
   static constexpr std::uint32_t kStream = 20;
-  /// Of the matrix of this number: those of all samples of a head, head after head.
+  /// Key of the matrix with this number. The matrices of all samples of a head follow each other,
+  /// head after head.
   MATAPPROX_HD std::uint64_t key(Index matrix) const {
     constexpr int kHeadBits = 24;
     const Index head = matrix / samples;
@@ -43,19 +44,20 @@ struct ScoreTile {
   T* scores = nullptr;  ///< matrices x queries x stride
   Index stride = 0;
   Index matrices = 0;
-  Index queries = 0;      ///< of each
-  Index first_query = 0;  ///< those before it see none of these keys
+  Index queries = 0;      ///< queries of each matrix
+  Index first_query = 0;  ///< queries before it attend to none of these keys
   Index first_key = 0;    ///< a multiple of 64
-  Index keys = 0;         ///< of this tile
+  Index keys = 0;         ///< keys of this tile
   Index samples = 1;
   Index mask_length = 0;               ///< keys of a sample
-  const std::uint8_t* mask = nullptr;  ///< of the keys, or null
+  const std::uint8_t* mask = nullptr;  ///< mask of the keys, or null
   bool causal = false;
   ProbabilityMask dropout;
   T keep_scale = 1;
 
   MATAPPROX_HD Index rows() const { return matrices * (queries - first_query); }
-  /// Of the rows of all matrices; `row` counts those that see keys.
+  /// Returns the row among the rows of all matrices, and sets `matrix` and `query`. `row` counts
+  /// only the rows that attend to keys of this tile.
   MATAPPROX_HD Index place(Index row, Index& matrix, Index& query) const {
     const Index own = queries - first_query;
     matrix = row / own;
@@ -66,7 +68,7 @@ struct ScoreTile {
     if (key >= keys || (causal && first_key + key > query)) return false;
     return is_token(mask, (matrix % samples) * mask_length + first_key + key);
   }
-  /// function(key, whether it is kept) for the keys that this lane has and that count.
+  /// Calls function(key, true if it is kept) for the keys of this lane that count.
   template <class Function>
   MATAPPROX_HD void for_keys(
       Index matrix, Index query, int lane, bool drop, const Function& function) const {
@@ -86,19 +88,19 @@ struct ScoreTile {
   }
 };
 
-/// One tile of an online softmax: with the largest score m and the sum l of exp(score - m) of the
-/// tiles before, the scores become exp(score - m') o M, m' the largest of all so far, and l and the
-/// rows of h are brought to m'. [RS21; DFE+22]
+/// One tile of an online softmax. m is the largest score of the previous tiles, and l the sum of
+/// their exp(score - m). The scores become exp(score - m') o M, where m' is the largest score so
+/// far and M the dropout mask; l and the rows of h are rescaled to m'. [RS21; DFE+22]
 template <class T>
 struct SoftmaxTile {
   static constexpr int kThreads = ScoreLanes::kThreads;
   static constexpr int kLanes = ScoreLanes::kLanes;
   ScoreTile<T> tile;
-  bool first = true;  ///< there are no tiles before
+  bool first = true;  ///< no tiles precede this one
   T* largest = nullptr;
   T* sums = nullptr;
   T* h = nullptr;
-  Index columns = 0;  ///< of h
+  Index columns = 0;  ///< columns of h
 
   struct SharedMemory {
     T parts[kThreads];
@@ -178,8 +180,8 @@ struct SoftmaxTile {
   }
 };
 
-/// After the last tile: h / l, and m + log l, by which the backward pass makes the probabilities
-/// again; 0 both where a row saw no key.
+/// Last step after all tiles: h / l, and m + log l, from which the backward pass recomputes the
+/// probabilities. Both are 0 for a row without keys.
 template <class T>
 struct SoftmaxEnd {
   const T* largest = nullptr;
@@ -232,8 +234,8 @@ struct RowDots {
   }
 };
 
-/// With P = exp(score - log sum) made again: scores become P o M, and what is in `d`, dH V^T,
-/// becomes scale P o (d o M - <dH, H>). Both are 0 where a key does not count.
+/// Recomputes P = exp(score - log sum). The scores become P o M, and `d`, which holds dH V^T,
+/// becomes scale P o (d o M - <dH, H>). Both are 0 for keys that do not count.
 template <class T>
 struct SoftmaxTileBackward {
   static constexpr int kThreads = ScoreLanes::kThreads;
@@ -273,7 +275,7 @@ struct SoftmaxShape {
   Index heads = 1;
   Index queries = 0;
   Index keys = 0;
-  Index width = 0;  ///< of a head
+  Index width = 0;  ///< width of a head
   bool causal = false;
   bool masked = true;  ///< keys are tokens, some of them padding
   double dropout = 0;
@@ -284,7 +286,8 @@ struct SoftmaxShape {
   Index rows() const { return matrices() * queries; }
 };
 
-/// Keys of a tile: so many that the scores are 2^26 numbers, 64 at least and 1024 at most.
+/// Number of keys of a tile: shape.tile or, if that is 0, as many as give 2^26 scores, at least 64
+/// and at most 1024.
 inline Index tile_keys(const SoftmaxShape& shape) {
   constexpr Index kNumbers = Index{1} << 26;
   constexpr Index kMax = 1024;
@@ -294,9 +297,10 @@ inline Index tile_keys(const SoftmaxShape& shape) {
   return std::min(tile, ceil_div(shape.keys, kBlock) * kBlock);
 }
 
-/// Softmax attention of all heads and samples, a tile of keys at a time: the scores of a tile are a
-/// batch of products, kernels make probabilities of them, and with those are multiplied again.
-/// Memory is that of two tiles, 2 rows x tile numbers; kept is one number a row.
+/// Softmax attention of all heads and samples, one tile of keys at a time. A batch of products
+/// computes the scores of a tile, a kernel turns them into probabilities, and another batch
+/// multiplies these by the values. Two tiles of rows x tile numbers are working memory; one number
+/// per row is stored for the backward pass.
 template <class T, class Queue>
 class TiledSoftmax {
  public:
@@ -376,7 +380,7 @@ class TiledSoftmax {
   Gemm<T> with_strides(Gemm<T> gemm, Index a, Index b, Index c) const {
     return in_batch(gemm, shape_.matrices(), a, b, c);
   }
-  /// alpha rows of `a` times those of the tile's keys in `b`.
+  /// The product scores = alpha a b^T of the rows of `a` and those of the tile's keys in `b`.
   Gemm<T> tile_scores(const ScoreTile<T>& tile, const T* a, const T* b, T alpha) const {
     const Index p = shape_.width;
     Gemm<T> gemm = product_nt(tile.queries - tile.first_query,
@@ -391,7 +395,8 @@ class TiledSoftmax {
     gemm.alpha = alpha;
     return with_strides(gemm, shape_.queries * p, shape_.keys * p, shape_.queries * tile.stride);
   }
-  /// to (a row a query) = tile x the rows of its keys in `b`, or is added to.
+  /// The product `to` = tile x the rows of its keys in `b`, or `to` += it. `to` has a row per
+  /// query.
   Gemm<T> tile_times_keys(const ScoreTile<T>& tile, const T* b, T* to, bool add) const {
     const Index p = shape_.width;
     Gemm<T> gemm = product(tile.queries - tile.first_query,
@@ -406,7 +411,7 @@ class TiledSoftmax {
     gemm.beta = add ? T(1) : T(0);
     return with_strides(gemm, shape_.queries * tile.stride, shape_.keys * p, shape_.queries * p);
   }
-  /// The rows of the tile's keys of `to` = tile^T x the rows of its queries in `b`.
+  /// The product tile^T x the rows of its queries in `b`, for the rows of its keys in `to`.
   Gemm<T> tile_times_queries(const ScoreTile<T>& tile, const T* b, T* to) const {
     const Index p = shape_.width;
     const Gemm<T> gemm = product_tn(tile.keys,

@@ -8,21 +8,22 @@
 
 namespace matapprox::cuda {
 
-/// The rows of a batch by their token ids, in pieces of at most kMaxRows rows of one id, so that
-/// the gradient of a table of vectors is two sums in a fixed order and needs no atomics. Rows of
+/// The rows of a batch sorted by token id, in pieces of at most kMaxRows rows of one id. The
+/// gradient of a table of vectors is then two sums in a fixed order and needs no atomics. Rows of
 /// padding are left out.
 struct TokenOrder {
   static constexpr Index kMaxRows = 256;
-  std::vector<std::int32_t> rows;         ///< by id, then by number
-  std::vector<std::int32_t> piece_begin;  ///< in `rows`, one more than pieces
-  std::vector<std::int32_t> first_piece;  ///< of each id, one more than ids
+  std::vector<std::int32_t> rows;         ///< sorted by id, then by number
+  std::vector<std::int32_t> piece_begin;  ///< positions in `rows`, one more than pieces
+  std::vector<std::int32_t> first_piece;  ///< first piece of each id, one more than ids
 
   Index pieces() const { return static_cast<Index>(piece_begin.size()) - 1; }
-  /// As many as `rows` rows can have.
+  /// Largest number of pieces that `rows` rows can have.
   static Index max_pieces(Index rows, Index vocabulary) { return rows / kMaxRows + vocabulary; }
 };
 
-/// Time and memory O(rows + vocabulary). Ids are in 0..vocabulary-1; mask: null, or a byte a row.
+/// Sorts the rows of a batch in O(rows + vocabulary) time and memory. Ids are in 0..vocabulary-1.
+/// The mask is null or has a byte per row.
 inline TokenOrder order_tokens(const std::int32_t* tokens,
                                const std::uint8_t* mask,
                                Index rows,
@@ -50,8 +51,8 @@ inline TokenOrder order_tokens(const std::int32_t* tokens,
   return order;
 }
 
-/// to[p] = the sum of the rows from[list[i]] for i in begin[p] .. begin[p + 1] - 1; a null list is
-/// that of all numbers. For for_each_piece over the rows of `to`.
+/// Sets to[p] to the sum of the rows from[list[i]] for i in begin[p] .. begin[p + 1] - 1; a null
+/// list means list[i] = i. Runs in for_each_piece over the rows of `to`.
 template <class T>
 struct SumOfRows {
   const T* from = nullptr;
@@ -94,7 +95,7 @@ class TokenOrderOnQueue {
   /// gradient[id] = the sum of the rows of dX (rows x columns) whose token is `id`, for each id.
   template <class T>
   void gradient(Scratch<T, Queue>& scratch, const T* dx, Index columns, T* gradient) const {
-    // As many as there can be: so memory does not depend on the tokens.
+    // Sized for the largest number of pieces, so that memory does not depend on the tokens.
     T* sums = scratch.take(TokenOrder::max_pieces(rows_.size(), vocabulary_) * columns);
     const SumOfRows<T> of_pieces{dx, rows_.data(), piece_begin_.data(), sums, columns};
     for_each_piece<T>(*queue_, pieces_, columns, of_pieces);

@@ -8,8 +8,8 @@
 
 namespace matapprox::cuda {
 
-/// Bytes that a training run takes at most: a step that only counts. Throws std::invalid_argument
-/// for a model whose shape no GPU can take.
+/// Largest number of bytes that a training run needs, found by a step that only counts them. Throws
+/// std::invalid_argument for a model whose shape no GPU supports.
 inline Index training_bytes(const ModelShape& model, const StepSettings& settings) {
   const CountingQueue queue;
   ModelTraining<float, CountingQueue> training(queue, model, settings);
@@ -17,8 +17,8 @@ inline Index training_bytes(const ModelShape& model, const StepSettings& setting
   return queue.bytes().peak;
 }
 
-/// Why a run does not fit into so many free bytes, with the figures; empty where it does. cuBLAS
-/// and buffers for copies are counted in.
+/// Returns why a run does not fit into `free_bytes`, with the figures, or an empty string if it
+/// fits. cuBLAS and copy buffers are included.
 inline std::string why_no_room(const ModelShape& model,
                                const StepSettings& settings,
                                Index free_bytes) {

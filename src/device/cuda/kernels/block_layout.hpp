@@ -4,9 +4,9 @@
 
 namespace matapprox::cuda {
 
-/// B = A^T for a column-major rows x columns block A without gaps, so that B is the same block row
-/// after row; the way back is the same with rows and columns exchanged. Tiles of 32 x 32 go through
-/// shared memory: both sides are read and written 32 numbers side by side.
+/// B = A^T for a column-major rows x columns block A without gaps, so that B is the same block in
+/// row-major order; the inverse is the same with rows and columns exchanged. Tiles of 32 x 32 pass
+/// through shared memory, so that reads and writes both access 32 contiguous numbers.
 template <class T>
 struct BlockTranspose {
   static constexpr int kThreads = 256;
@@ -19,7 +19,7 @@ struct BlockTranspose {
   Index columns = 0;
 
   struct SharedMemory {
-    T numbers[kTile][kTile + 1];  // one more: no column in the same banks
+    T numbers[kTile][kTile + 1];  // one more: avoids bank conflicts
   };
   struct Registers {};
 
@@ -53,7 +53,7 @@ struct BlockTranspose {
   }
 };
 
-/// Row i of a row-major block times scales[i].
+/// Scales row i of a row-major block by scales[i].
 template <class T>
 struct ScaleRows {
   static constexpr int kThreads = 256;
@@ -70,7 +70,7 @@ struct ScaleRows {
   }
 };
 
-/// Row i of y is row sources[i] of x, or row sources[i] of y is row i of x if `transposed`.
+/// Sets row i of y to row sources[i] of x, or row sources[i] of y to row i of x if `transposed`.
 template <class T>
 struct PermuteRows {
   static constexpr int kThreads = 256;

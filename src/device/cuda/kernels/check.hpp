@@ -7,7 +7,7 @@
 
 namespace matapprox::cuda {
 
-/// A call of the CUDA runtime or its libraries failed; what() has the call and CUDA's words.
+/// Thrown if a call of CUDA or its libraries fails; what() contains the call and CUDA's message.
 class DeviceError : public std::runtime_error {
  public:
   DeviceError(const std::string& what, cudaError_t error)
@@ -19,8 +19,8 @@ class DeviceError : public std::runtime_error {
   cudaError_t error_;
 };
 
-/// Throws DeviceError unless `error` is cudaSuccess. An error that the runtime would report again
-/// at the next call (out of memory, a wrong launch) is taken from it.
+/// Throws DeviceError unless `error` is cudaSuccess. Clears an error that the runtime would report
+/// again at the next call (out of memory, an invalid launch).
 inline void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   cudaGetLastError();

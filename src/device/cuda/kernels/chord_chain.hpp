@@ -8,11 +8,11 @@
 
 namespace matapprox::cuda {
 
-/// Where the entries of the factors are: as ChordPattern of the library, without Eigen.
+/// The positions of the entries of the factors: the library's ChordPattern, without Eigen.
 struct ChordShape {
   Index order = 0;
-  std::vector<std::vector<Index>> offsets;  ///< a list for each factor, each in 0..order-1
-  bool symmetrized = false;  ///< of an objective: it is that of (P + P^T) / 2, P the product
+  std::vector<std::vector<Index>> offsets;  ///< one list per factor, offsets in 0..order-1
+  bool symmetrized = false;  ///< the objective is that of (P + P^T) / 2, P the product
 
   Index factors() const { return static_cast<Index>(offsets.size()); }
   Index links(Index m) const {
@@ -31,15 +31,15 @@ struct ChordShape {
   }
 };
 
-/// Whether places of a block of `columns` columns, and of a factor's values, fit into 32 bits.
+/// True if positions in a block of `columns` columns and in a factor's values fit into 32 bits.
 inline bool fits_32_bits(const ChordShape& shape, Index columns) {
   const Index most = shape.max_links() > columns ? shape.max_links() : columns;
   return 2 * shape.order <= std::numeric_limits<std::int32_t>::max() &&
          shape.order * most <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// Products with the factors of a chain, one after the other. `values` lie on the device, factor
-/// after factor, each link after link; blocks are row-major, order x columns.
+/// Products with the factors of a chain, one after the other. `values` are on the device, factor by
+/// factor, each link by link; blocks are row-major, order x columns.
 template <class T, class Queue>
 class ChordChain {
  public:
@@ -47,16 +47,16 @@ class ChordChain {
 
   const ChordShape& shape() const { return shape_; }
 
-  /// Numbers in the host's layout (factor m: order x links(m), row-major) to the device's, in two
-  /// arrays of the device.
+  /// Converts numbers between the host's layout (factor m: order x links(m), row-major) and the
+  /// device's, in two arrays of the device.
   void to_device_layout(const T* rows, T* values) const { reorder<true>(rows, values); }
   void to_host_layout(const T* values, T* rows) const { reorder<false>(values, rows); }
-  /// The same for the numbers of W_m alone.
+  /// The same for the numbers of W_m only.
   void factor_to_device_layout(Index m, const T* rows, T* values) const {
     reorder_factor<true>(m, rows, values);
   }
 
-  /// Y = W_m X or W_m^T X.
+  /// Computes Y = W_m X or W_m^T X.
   void multiply(Index m, const T* values, const T* x, T* y, Index columns, bool transposed) const {
     with_sizes(columns, [&](auto index, auto width) {
       using I = decltype(index);
@@ -76,7 +76,7 @@ class ChordChain {
     });
   }
 
-  /// gradient of W_m += that of <G, W_m X>, in the layout of the values.
+  /// Adds the gradient of <G, W_m X> by the values of W_m, in the layout of the values.
   void add_gradient(Index m, const T* g, const T* x, T* gradient, Index columns) const {
     with_sizes(columns, [&](auto index, auto width) {
       using I = decltype(index);
@@ -93,7 +93,7 @@ class ChordChain {
       };
       using Many = ChordGradient<T, I, kWidth, 8>;
       using Few = ChordGradient<T, I, kWidth, 32>;
-      // Few rows make few blocks: then more threads for each row, if there are pieces for them.
+      // Few rows give few blocks: then uses more threads per row, if the row has enough pieces.
       if (ceil_div(shape_.order, Many::kRows) < kManyBlocks && columns >= Index{32} * kWidth) {
         run(Few{});
       } else {
@@ -102,8 +102,8 @@ class ChordChain {
     });
   }
 
-  /// Y = W_1 ... W_M X, or W_M^T ... W_1^T X. `spare` is a block of the same size; the result is in
-  /// the array that is returned: x (which is overwritten) or spare.
+  /// Computes W_1 ... W_M X, or W_M^T ... W_1^T X. `spare` is a block of the same size. Returns the
+  /// array with the result, x (which is overwritten) or spare.
   T* apply(const T* values, T* x, T* spare, Index columns, bool transposed) const {
     const Index count = shape_.factors();
     for (Index step = 0; step < count; ++step) {
@@ -115,7 +115,7 @@ class ChordChain {
   }
 
  private:
-  // For a GPU of 132 multiprocessors, by arithmetic.
+  // Calculated for a GPU with 132 multiprocessors.
   static constexpr Index kManyBlocks = Index{4} * 132;
 
   template <bool kToDevice>
@@ -131,7 +131,7 @@ class ChordChain {
         ChordReorder<T, kToDevice>{from, to, shape_.order, static_cast<int>(shape_.links(m))});
   }
 
-  /// function(factor, first value) for each kMaxLinks links of factor m.
+  /// Calls function(factor, first value) for each kMaxLinks links of factor m.
   template <class I, class Function>
   void for_links(Index m, const Function& function) const {
     const std::vector<Index>& offsets = shape_.offsets[static_cast<std::size_t>(m)];
@@ -151,7 +151,7 @@ class ChordChain {
     static constexpr int value = kWidth;
   };
 
-  /// function(an index of the right size, Width<columns of a thread>)
+  /// Calls function(an index of the right size, Width<columns per thread>).
   template <class Function>
   void with_sizes(Index columns, const Function& function) const {
     const auto with_index = [&](auto width) {

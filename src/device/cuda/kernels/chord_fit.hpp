@@ -12,12 +12,13 @@ namespace matapprox::cuda {
 /// Fills the row-major n x count panel with the given columns of the target.
 using TargetColumns = std::function<void(const Index* columns, Index count, double* panel)>;
 
-/// Columns of a panel, of about even panels: as many as leave the three panels that one kernel
-/// reads or writes in the second-level cache of a GPU, but 64 at least, so that a value is used
-/// often enough for its way from memory. All (M + 4) panels of a fit need not be there: each goes
-/// to memory and back once, while each kernel reads its own some log N times. At N = 4096 the
-/// kernels, each of which waits for the one before, are a fifth of those of panels of 64 columns.
-/// No more than `memory` bytes for the panels.
+/// Returns the number of columns per panel, for panels of about equal size that take at most
+/// `memory` bytes together. The three panels that one kernel reads or writes should fit into the
+/// second-level cache of a GPU, but a panel has at least 64 columns, so that each value read from
+/// memory is used often enough. Not all (M + 4) panels of a fit need to be in the cache: each is
+/// transferred to and from memory once, while each kernel reads its own some log N times. At N =
+/// 4096 there are a fifth as many kernels, each of which waits for the one before, as with panels
+/// of 64 columns.
 inline Index panel_width(const ChordShape& shape, Index columns, Index memory) {
   constexpr Index kCacheBytes = Index{32} << 20;
   constexpr Index kUnit = 8;
@@ -32,7 +33,7 @@ inline Index panel_width(const ChordShape& shape, Index columns, Index memory) {
   return ceil_div(ceil_div(columns, panels), kUnit) * kUnit;
 }
 
-/// Columns first .. first+count-1 of a row-major n x n matrix from a row-major panel.
+/// Copies a row-major panel into the columns first .. first+count-1 of a row-major n x n matrix.
 struct PlaceColumns {
   static constexpr int kThreads = 256;
   const double* panel;
@@ -56,7 +57,7 @@ struct ColumnList {
   Index count = 0;
 };
 
-/// The matrix that a fit is made to.
+/// The matrix that is fitted.
 class TargetPanels {
  public:
   virtual ~TargetPanels() = default;
@@ -64,18 +65,18 @@ class TargetPanels {
   TargetPanels(TargetPanels&&) = delete;
   TargetPanels& operator=(const TargetPanels&) = delete;
   TargetPanels& operator=(TargetPanels&&) = delete;
-  /// Fills the row-major n x width panel of the device with the listed columns, zeros behind.
+  /// Fills the row-major n x width panel on the device with the listed columns, padded with zeros.
   virtual void fill(const ColumnList& list, Index width, double* panel) = 0;
 
  protected:
   TargetPanels() = default;
 };
 
-/// The objective of a fit for callers whose numbers are on the device, in the host's layout.
+/// The objective of a fit for callers with numbers on the device in the host's layout.
 template <class Queue>
 class ChordFit {
  public:
-  /// `max_columns`: of one evaluation; `memory`: bytes that panels may take.
+  /// `max_columns`: columns per evaluation, at most; `memory`: bytes for the panels, at most.
   ChordFit(const Queue& queue,
            const ChordShape& shape,
            Index max_columns,
@@ -88,8 +89,8 @@ class ChordFit {
         gradient_(queue.template array<double>(shape.stored_numbers())),
         columns_(queue.template array<Index>(std::max<Index>(max_columns, 1))) {}
 
-  /// f over the listed columns (of the host, at most max_columns of them) and, unless null, its
-  /// gradient.
+  /// Returns f over the listed columns (a host array, at most max_columns of them) and, unless
+  /// null, computes its gradient.
   double evaluate(const Index* columns, Index count, const double* values, double* gradient) {
     const ChordChain<double, Queue>& chain = objective_.chain();
     queue_.upload(columns, count, columns_.data());

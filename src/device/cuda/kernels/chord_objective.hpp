@@ -5,7 +5,7 @@
 
 namespace matapprox::cuda {
 
-/// Row-major n x width panel of unit columns: E[columns[c], c] = 1 for c < count; E is zero before.
+/// Sets unit columns in a row-major n x width panel of zeros: E[columns[c], c] = 1 for c < count.
 template <class T>
 struct UnitColumns {
   static constexpr int kThreads = 64;
@@ -21,8 +21,8 @@ struct UnitColumns {
   }
 };
 
-/// Columns of a matrix that lies on the device, row-major n x n, as a row-major n x width panel:
-/// columns[c] for c < count, zeros behind.
+/// Copies columns of a row-major n x n matrix on the device into a row-major n x width panel:
+/// columns[c] for c < count, padded with zeros.
 template <class T>
 struct DensePanel {
   static constexpr int kThreads = 256;
@@ -43,8 +43,8 @@ struct DensePanel {
   }
 };
 
-/// Columns of a sparse matrix over a unit, from its compressed columns: as DensePanel, where the
-/// panel is zero before. A block of threads for each column.
+/// Copies columns of a sparse matrix, divided by `unit`, from its compressed columns: like
+/// DensePanel, but the panel must be zero before. One block of threads per column.
 template <class T>
 struct SparsePanel {
   static constexpr int kThreads = 64;
@@ -65,7 +65,7 @@ struct SparsePanel {
   }
 };
 
-/// t -= x, or t = (t + u) / 2 - x where there is a u; the square of the result.
+/// Computes t -= x, or t = (t + u) / 2 - x unless u is null, and the square of the result.
 template <class T>
 struct SubtractAndSquare {
   T* t = nullptr;
@@ -78,16 +78,16 @@ struct SubtractAndSquare {
   }
 };
 
-/// f = 1/2 sum over columns c of |Z e_c - X e_c|^2, Z = W_1...W_M or its symmetric part, as the
-/// shape says, and its gradient, by panels of `width` columns, as kernels::chord_objective of the
-/// library does it on the host: no n x n array unless the target is one. Values and gradients are
-/// in the device's layout.
+/// f = 1/2 sum over columns c of |Z e_c - X e_c|^2 and its gradient, where Z = W_1...W_M or its
+/// symmetric part, according to the shape. Works on panels of `width` columns, as
+/// kernels::chord_objective of the library does on the host: no n x n array unless the target is
+/// one. Values and gradients are in the device's layout.
 ///
-/// Panels come one after the other on one stream, so sums have one order. Memory: (M + 4) n width
-/// numbers. Work per column: 6 M n K flops, 8 where symmetrized.
+/// Panels are processed one after the other on one stream, so sums have a fixed order. Memory: (M +
+/// 4) n width numbers. Work per column: 6 M n K flops, 8 M n K if symmetrized.
 ///
-/// Columns(queue, first, count, panel) has to fill a panel of the target with the columns at places
-/// first .. first+count-1 of the list, zeros behind.
+/// Columns(queue, first, count, panel) must fill a panel of the target with the columns at
+/// positions first .. first+count-1 of the list, padded with zeros.
 template <class T, class Queue>
 class ChordObjective {
  public:
@@ -102,7 +102,7 @@ class ChordObjective {
   const ChordChain<T, Queue>& chain() const { return chain_; }
   Index width() const { return width_; }
 
-  /// f, and unless null, its gradient. `columns` is a list of `count` columns on the device.
+  /// Returns f and, unless null, computes its gradient. `columns`: `count` columns, on the device.
   template <class Columns>
   double evaluate(
       const T* values, const Index* columns, Index count, const Columns& target, T* gradient) {
@@ -132,7 +132,7 @@ class ChordObjective {
   T* panel(Index m) { return panels_.data() + m * panel_numbers_; }
   T* extra(Index e) { return panel(chain_.shape().factors() + 1 + e); }
 
-  /// panel(m) = W_m+1 ... W_M E for the unit columns E, panel(M) = E.
+  /// Computes panel(m) = W_m+1 ... W_M E for the unit columns E, panel(M) = E.
   void multiply_units(const T* values, const Index* columns, Index count) {
     const ChordShape& shape = chain_.shape();
     T* units = panel(shape.factors());
@@ -143,7 +143,7 @@ class ChordObjective {
     }
   }
 
-  /// W_M^T ... W_1^T E for the unit columns E of panel(M), in one of two extra panels.
+  /// Computes W_M^T ... W_1^T E for the unit columns E of panel(M), in one of two extra panels.
   const T* transposed_units(const T* values) {
     const ChordShape& shape = chain_.shape();
     const T* from = panel(shape.factors());
@@ -157,7 +157,7 @@ class ChordObjective {
     return from;
   }
 
-  /// gradient += that of <G, W_1...W_M E>, G in panel 0; panel m turns from T_m into G_m.
+  /// Adds the gradient of <G, W_1...W_M E>, G in panel 0; panel m is T_m and becomes G_m.
   void add_gradient(const T* values, T* gradient) {
     const ChordShape& shape = chain_.shape();
     for (Index m = 0; m < shape.factors(); ++m) {
@@ -176,7 +176,7 @@ class ChordObjective {
   decltype(std::declval<const Queue&>().template array<double>(1)) parts_;
 };
 
-/// The target of a fit that lies on the device, row-major n x n; `columns` as for the objective.
+/// A target on the device, row-major n x n; `columns` as in the objective.
 template <class T>
 struct DenseColumns {
   const T* matrix = nullptr;

@@ -6,14 +6,14 @@
 
 namespace matapprox::cuda {
 
-/// Links that one kernel is given; a factor with more is several kernels that add up.
+/// Number of links that one kernel processes; a factor with more takes several kernels that add up.
 inline constexpr int kMaxLinks = 64;
 
-/// One sparse factor on the device. Its values lie link after link, `values[k * n + i]` the entry
-/// of row i at column (i + offsets[k]) mod n: so neighboring threads read neighboring values, in
-/// the product as in that of the transpose, where row i of link k is wanted at i = j - offsets[k].
-/// (The host's layout, row after row, would make each thread of the transpose read a sector of 32
-/// bytes for one value.)
+/// One sparse factor on the device. Its values are stored link by link: `values[k * n + i]` is the
+/// entry of row i at column (i + offsets[k]) mod n. So neighboring threads read neighboring values,
+/// in the product and also in the transposed product, which reads row i of link k at i = j -
+/// offsets[k]. (In the host's layout, row by row, each thread of the transposed product would read
+/// a sector of 32 bytes for one value.)
 template <class T, class I>
 struct ChordFactor {
   I order = 0;
@@ -22,25 +22,25 @@ struct ChordFactor {
   const T* values = nullptr;  ///< links x order
 };
 
-/// (i + offset) mod n for i, offset in 0..n-1. I holds 2 n - 2.
+/// Returns (i + offset) mod n for i, offset in 0..n-1. I must hold 2 n - 2.
 template <class I>
 MATAPPROX_HD I wrapped(I i, I offset, I n) {
-  // Of j and j - n, as numbers without sign, the one that is not negative is the smaller.
+  // The non-negative one of j and j - n is the smaller one when both are unsigned.
   using Unsigned = std::make_unsigned_t<I>;
   const Unsigned j = static_cast<Unsigned>(i) + static_cast<Unsigned>(offset);
   const Unsigned less = j - static_cast<Unsigned>(n);
   return static_cast<I>(j < less ? j : less);
 }
 
-/// How the rows and columns of an n x b block are shared out: a thread has kWidth neighboring
-/// columns of a row; a block of threads has as many neighboring rows as it has room for, in a slab
-/// of neighboring columns. Neighboring blocks have the slabs of the same rows.
+/// The assignment of the elements of an n x b block to threads. A thread has kWidth contiguous
+/// columns of a row. A block of threads has as many contiguous rows as it has room for, within a
+/// slab of contiguous columns. Neighboring blocks have the slabs of the same rows.
 struct RowTiles {
   static constexpr int kThreads = 256;
 
   Index rows = 0;
-  Index lanes = 0;          ///< threads of a row: b / kWidth
-  int lanes_per_block = 0;  ///< as even as can be
+  Index lanes = 0;          ///< threads per row: b / kWidth
+  int lanes_per_block = 0;  ///< distributed evenly
   int rows_per_block = 0;
   Index column_blocks = 0;
 
@@ -55,7 +55,7 @@ struct RowTiles {
     return tiles;
   }
   Index blocks() const { return ceil_div(rows, rows_per_block) * column_blocks; }
-  /// Row and lane of a thread; false: it has none.
+  /// Finds the row and lane of a thread; returns false if it has none.
   MATAPPROX_HD bool find(GridPosition place, Index& row, Index& lane) const {
     const Index row_block = column_blocks == 1 ? place.block : place.block / column_blocks;
     const Index column_block = place.block - row_block * column_blocks;
@@ -67,22 +67,22 @@ struct RowTiles {
   }
 };
 
-/// Y = W X, W^T X (transposed), Y + W X or Y + W^T X (add), for row-major n x b blocks without
-/// gaps. X and Y may not overlap. I: 32 bits where n b and n links fit. kWidth columns a thread, of
-/// which b is a multiple; addresses of X and Y are multiples of kWidth numbers. No atomics: sums
-/// run over the links in their order.
+/// Computes Y = W X, W^T X (transposed), Y + W X or Y + W^T X (add), for row-major n x b blocks
+/// without gaps that do not overlap. I: 32 bits if n b and n links fit. A thread has kWidth
+/// columns; b and the addresses of X and Y are multiples of kWidth numbers. No atomics: sums run
+/// over the links in order.
 ///
-/// Every value is read once, by threads side by side; for one column a warp reads 128 bytes of
-/// values and of X at a time, for four columns in float a thread reads 16 bytes of X. Rows of X are
-/// read `links` times, from the second-level cache where it holds them, and how fast they come from
-/// there decides the time. So a thread has one row and few registers, that a multiprocessor may
-/// hold 2048 threads, and reads the pieces of kLinksAtOnce links before it uses the first. Blocks
-/// with many rows, which find more of X in the multiprocessor's own cache or in shared memory, were
-/// slower on an H200 (docs/cuda.md).
+/// Each value is read once, by contiguous threads. For one column, a warp reads 128 bytes of values
+/// and of X at a time; for four columns in float, a thread reads 16 bytes of X. Rows of X are read
+/// `links` times, from the second-level cache if they fit, and the speed of these reads determines
+/// the run time. Therefore a thread has one row and few registers, so that a multiprocessor can
+/// hold 2048 threads, and it reads the pieces of kLinksAtOnce links before it uses the first.
+/// Blocks with many rows, which find more of X in the multiprocessor's own cache or in shared
+/// memory, were slower on an H200 (docs/cuda.md).
 template <class T, class I, int kWidth>
 struct ChordProduct {
   static constexpr int kThreads = RowTiles::kThreads;
-  static constexpr int kLine = 256;  ///< bytes of a row that a block of threads has at most
+  static constexpr int kLine = 256;  ///< bytes of a row per block of threads, at most
   static constexpr int kLinksAtOnce = 4;
   using Piece = Numbers<T, kWidth>;
 
@@ -117,7 +117,7 @@ struct ChordProduct {
   }
 
  private:
-  /// kOnce: no other block of threads reads the same values.
+  /// `kOnce`: no other block of threads reads the same values.
   template <bool kOnce>
   MATAPPROX_HD void add_links(I own, I column, Piece& sum) const {
     int k = 0;
@@ -135,7 +135,7 @@ struct ChordProduct {
     for (int k = 0; k < kLinks; ++k) {
       const I offset = factor.offsets[link + k];
       const I step = transposed && offset != 0 ? n - offset : offset;
-      // The column of the entry in the own row, or the row of the entry in the own column.
+      // Column of the entry in this thread's row, or row of the entry in its column.
       const I j = wrapped<I>(own, step, n);
       const T* value = factor.values + (static_cast<I>(link + k) * n + (transposed ? j : own));
       w[k] = kOnce ? load_once(value) : load_for_others(value);
@@ -149,13 +149,13 @@ struct ChordProduct {
   }
 };
 
-/// dW[k * n + i] += <G_i, X_((i + offsets[k]) mod n)> for row-major n x b blocks: the derivative by
-/// the values of a function whose derivative by W X is G.
+/// Computes dW[k * n + i] += <G_i, X_((i + offsets[k]) mod n)> for row-major n x b blocks: the
+/// gradient by the values of a function whose derivative by W X is G.
 ///
-/// A block of threads has kRows rows and goes through the links kLinks at a time; kLanes threads
-/// share a row, each with every kLanes-th piece of kWidth columns, and their sums are added in
-/// order. A row of G is read from the cache for each kLinks links. A thread asks for the pieces of
-/// all links before it uses the first.
+/// A block of threads has kRows rows and processes kLinks links at a time. kLanes threads share a
+/// row, each with every kLanes-th piece of kWidth columns, and their sums are added in order. A row
+/// of G is read from the cache once per kLinks links. A thread requests the pieces of all links
+/// before it uses the first.
 template <class T, class I, int kWidth, int kLanes>
 struct ChordGradient {
   static constexpr int kThreads = 256;
@@ -169,7 +169,7 @@ struct ChordGradient {
   I columns = 0;
 
   struct SharedMemory {
-    T parts[kRows * kLinks][kLanes + 1];  // one more: no two rows in the same banks
+    T parts[kRows * kLinks][kLanes + 1];  // one more: avoids bank conflicts
   };
   struct Registers {};
 
@@ -217,7 +217,7 @@ struct ChordGradient {
   }
 };
 
-/// Values between the host's layout, row after row, and the device's, link after link.
+/// Converts values between the host's layout, row by row, and the device's, link by link.
 template <class T, bool kToDevice>
 struct ChordReorder {
   static constexpr int kThreads = 256;

@@ -6,8 +6,8 @@
 
 namespace matapprox::cuda {
 
-/// Rows first .. first+rows-1 of one factor, in the host's layout, times X: those rows of Y; or,
-/// transposed, what link `link` of those rows adds to Y: no two rows reach the same one.
+/// Computes the rows first .. first+rows-1 of Y = W X for one factor W in the host's layout. If
+/// `transposed`, adds link `link` of those rows to Y: no two of them reach the same row of Y.
 template <class T>
 struct ChordRows {
   static constexpr int kThreads = 256;
@@ -44,19 +44,19 @@ struct ChordRows {
 };
 
 /// Products with a chain whose values stay on the host, in its layout, because the GPU has no room
-/// for them: they go through the GPU once for each product, a piece of rows at a time, and the
-/// bus to the GPU decides the time. Memory of the GPU: two n x b blocks and a piece.
+/// for them. Each product streams them through the GPU once, one piece of rows at a time; the
+/// bandwidth of the bus determines the run time. Memory of the GPU: two n x b blocks and a piece.
 template <class T, class Queue>
 class StreamedChord {
  public:
-  /// A piece is at most `piece_numbers` values, one row at least.
+  /// A piece has at most `piece_numbers` values, but at least one row.
   StreamedChord(const Queue& queue, ChordShape shape, Index piece_numbers)
       : queue_(queue),
         shape_(std::move(shape)),
         piece_(queue.template array<T>(std::max(piece_numbers, shape_.max_links()))),
         offsets_(queue.template array<Index>(shape_.max_links())) {}
 
-  /// As ChordChain::apply, `values` on the host.
+  /// Like ChordChain::apply, with `values` on the host.
   T* apply(const T* values, T* x, T* spare, Index columns, bool transposed) const {
     const Index count = shape_.factors();
     for (Index step = 0; step < count; ++step) {
@@ -98,7 +98,7 @@ class StreamedChord {
 
   const Queue& queue_;
   ChordShape shape_;
-  // What a product works in, one after the other.
+  // Buffers of the products, which run one after the other.
   mutable decltype(std::declval<const Queue&>().template array<T>(1)) piece_;
   mutable decltype(std::declval<const Queue&>().template array<Index>(1)) offsets_;
 };

@@ -15,7 +15,7 @@ struct CountedBytes {
   Index peak = 0;
 };
 
-/// Memory that is counted and not there: for sizes alone, never read or written.
+/// An array that is counted but not allocated. Only its size is used; it is never read or written.
 template <class T>
 class CountedArray {
  public:
@@ -36,7 +36,7 @@ class CountedArray {
   ~CountedArray() {
     if (bytes_ != nullptr) bytes_->now -= size_ * Index{sizeof(T)};
   }
-  // Places in an array are formed, so it is not null.
+  // Callers compute addresses within the array, so it is not null.
   T* data() const {
     static std::max_align_t nothing;
     return reinterpret_cast<T*>(&nothing);
@@ -48,8 +48,7 @@ class CountedArray {
   Index size_;
 };
 
-/// A queue that does nothing but count what an algorithm allocates: so an estimate of its memory is
-/// the algorithm itself.
+/// A queue that only counts allocated memory: an algorithm itself estimates its memory.
 class CountingQueue {
  public:
   template <class T>
@@ -63,7 +62,7 @@ class CountingQueue {
   template <class T>
   void download(const T* /*array*/, Index /*count*/, T* /*host*/) const {}
   template <class T>
-  void copy(const T* /*from*/, Index /*count*/, T* /*to*/) const {}
+  void copy(const T* /*from*/, Index /*count*/, T* /*destination*/) const {}
   template <class T>
   void zero(T* /*array*/, Index /*count*/) const {}
   template <class T>

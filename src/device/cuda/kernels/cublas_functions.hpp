@@ -4,7 +4,7 @@
 
 namespace matapprox::cuda {
 
-/// The functions of cuBLAS that are used.
+/// The cuBLAS functions in use.
 struct CublasFunctions {
   decltype(&cublasCreate_v2) create = nullptr;
   decltype(&cublasDestroy_v2) destroy = nullptr;
@@ -17,8 +17,7 @@ struct CublasFunctions {
   decltype(&cublasDgemmStridedBatched_64) dgemm = nullptr;
 };
 
-/// Defined by the program that the kernels are part of: it links cuBLAS, or loads it when it is
-/// first asked for.
+/// Defined by the program that contains the kernels: it links cuBLAS or loads it on first use.
 const CublasFunctions& cublas_functions();
 
 }  // namespace matapprox::cuda

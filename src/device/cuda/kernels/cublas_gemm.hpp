@@ -18,7 +18,7 @@ inline void check(cublasStatus_t status, const char* what) {
 }
 
 /// cuBLAS on one stream. Its workspace is fixed and atomics are not allowed, so that a product has
-/// the same bits in every run; numbers of 32 bits are multiplied as such, never as TF32.
+/// the same bits in every run. 32-bit products use full precision, never TF32.
 class Cublas {
  public:
   explicit Cublas(const std::shared_ptr<const Stream>& stream)
@@ -26,7 +26,7 @@ class Cublas {
     check(functions_.create(&handle_), "start of cuBLAS");
     try {
       check(functions_.set_stream(handle_, *stream), "stream of cuBLAS");
-      // After the stream, which would take the workspace back.
+      // Set after the stream, since setting the stream resets the workspace.
       check(functions_.set_workspace(
                 handle_, workspace_.data(), static_cast<std::size_t>(kWorkspace)),
             "workspace of cuBLAS");
@@ -41,8 +41,8 @@ class Cublas {
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  /// cuBLAS has its matrices by columns: there C^T = op(B)^T op(A)^T is asked for. It takes no
-  /// distance of 0, which rows without numbers have.
+  /// cuBLAS matrices are column-major: computes C^T = op(B)^T op(A)^T. cuBLAS rejects a leading
+  /// dimension of 0, which matrices with empty rows have.
   template <class T>
   void run(const Gemm<T>& g) const {
     if (g.m == 0 || g.n == 0 || g.batch == 0) return;
@@ -75,7 +75,7 @@ class Cublas {
   }
 
  private:
-  // What NVIDIA recommends for Hopper.
+  // The size that NVIDIA recommends for Hopper.
   static constexpr Index kWorkspace = Index{32} << 20;
   const CublasFunctions& functions_;
   DeviceArray<char> workspace_;

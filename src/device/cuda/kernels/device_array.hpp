@@ -10,8 +10,8 @@
 
 namespace matapprox::cuda {
 
-/// A stream of the current device; its work runs in order, and so do its allocations: memory that
-/// it gave back goes to what it asks for next without waiting.
+/// A stream of the current device. Its work runs in order, and so do its allocations: memory that
+/// it released is available to its next allocation without waiting.
 class Stream {
  public:
   Stream() : pooled_(keep_pool_memory()) {
@@ -29,7 +29,7 @@ class Stream {
     void* made = nullptr;
     cudaError_t error = pooled_ ? cudaMallocAsync(&made, bytes, stream_) : cudaMalloc(&made, bytes);
     if (pooled_ && error == cudaErrorMemoryAllocation) {
-      // What was given back may still be in use, or kept by the pool in pieces that are too short.
+      // Released memory may still be in use, or the pool may hold it in pieces that are too short.
       cudaGetLastError();
       wait();
       check(cudaMemPoolTrimTo(memory_pool(), 0), "memory pool");
@@ -51,8 +51,8 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// `size` numbers of the current device, for work on one stream, which they keep alive. Moves, does
-/// not copy. Throws DeviceError, out_of_memory() where the GPU is full.
+/// An array of `size` numbers on the current device for work on one stream, which it keeps alive.
+/// Movable, not copyable. Throws DeviceError, with out_of_memory() if the GPU is full.
 template <class T>
 class DeviceArray {
  public:

@@ -13,7 +13,7 @@ struct DeviceMemory {
   Index total = 0;
 };
 
-/// The pool that cudaMallocAsync takes from on the current device; null where there is none.
+/// Returns the pool of cudaMallocAsync on the current device; null if there is none.
 inline cudaMemPool_t memory_pool() {
   int device = 0;
   int supported = 0;
@@ -31,8 +31,9 @@ inline Index pool_bytes(cudaMemPool_t pool, cudaMemPoolAttr attribute) {
   return static_cast<Index>(bytes);
 }
 
-/// Of the current device. What its pool holds without using it is free: the next array takes it.
-/// Waits for all streams, because what they give back counts as used until they come to it.
+/// Returns the memory of the current device. Unused memory in its pool counts as free, since the
+/// next array takes it. Waits for all streams, because memory that they release counts as used
+/// until they reach that point.
 inline DeviceMemory device_memory() {
   check(cudaDeviceSynchronize(), "work on the device");
   std::size_t free = 0;
@@ -46,15 +47,15 @@ inline DeviceMemory device_memory() {
   return memory;
 }
 
-/// Lets the pool of the current device keep a sixteenth of its memory from one product to the next;
-/// by default it returns everything whenever a stream is waited for. The rest is for others, such
-/// as libraries, that allocate without the pool. False where there is no pool.
+/// Lets the pool of the current device keep a sixteenth of its memory between products; by default
+/// the pool returns all memory at each synchronization of a stream. The rest is left for users
+/// without the pool, such as libraries. Returns false if there is no pool.
 inline bool keep_pool_memory() {
   const cudaMemPool_t pool = memory_pool();
   if (pool == nullptr) return false;
   constexpr Index kShare = 16;
   const Index kept = device_memory().total / kShare;
-  // Never less than another part of the program wants; its largest value is no number of bytes.
+  // Never lowers a threshold set by others; its largest value is not a number of bytes.
   std::uint64_t now = 0;
   check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &now),
         "attribute of the memory pool");

@@ -11,8 +11,8 @@
 
 namespace matapprox::cuda {
 
-/// The same functions as HostQueue, on a stream of the current device. Everything throws
-/// DeviceError; what fails while it runs shows at the next download or wait.
+/// The functions of HostQueue on a stream of the current device. All of them throw DeviceError; a
+/// failure of running work is reported by the next download or wait.
 class DeviceQueue {
  public:
   template <class T>
@@ -51,7 +51,7 @@ class DeviceQueue {
     check(cudaMemsetAsync(array, 0, static_cast<std::size_t>(bytes_of<T>(count)), *stream_),
           "clearing memory of the device");
   }
-  /// The first one starts cuBLAS.
+  /// The first call starts cuBLAS.
   template <class T>
   void gemm(const Gemm<T>& product) const {
     if (cublas_ == nullptr) cublas_ = std::make_unique<Cublas>(stream_);
@@ -65,7 +65,7 @@ class DeviceQueue {
   static Index bytes_of(Index count) {
     return count * Index{sizeof(T)};
   }
-  /// The first copy makes it.
+  /// Created by the first copy.
   Staging<PageLockedBus>& staging() const {
     if (staging_ == nullptr) staging_ = std::make_unique<Staging<PageLockedBus>>(stream_);
     return *staging_;
@@ -73,7 +73,7 @@ class DeviceQueue {
 
   std::shared_ptr<const Stream> stream_ = std::make_shared<const Stream>();
   mutable std::unique_ptr<Cublas> cublas_;
-  mutable std::mutex copying_;  ///< of the buffers: threads may share a queue
+  mutable std::mutex copying_;  ///< guards the buffers: threads may share a queue
   mutable std::unique_ptr<Staging<PageLockedBus>> staging_;
 };
 

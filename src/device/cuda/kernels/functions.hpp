@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-// Functions of one number by their names in C, which nvcc knows on both sides.
+// Functions of one number by their C names, which nvcc provides on both sides.
 
 MATAPPROX_HD inline float exp_of(float x) { return ::expf(x); }
 MATAPPROX_HD inline double exp_of(double x) { return ::exp(x); }

@@ -4,9 +4,9 @@
 
 namespace matapprox::cuda {
 
-/// C = alpha op(A) op(B) + beta C for row-major matrices, op(A) m x k, op(B) k x n: A is stored
-/// m x k with `lda` numbers from row to row, or k x m where transposed; B and C likewise. With
-/// beta = 0, C is not read. A batch has matrices of the same sizes, `stride` numbers apart.
+/// C = alpha op(A) op(B) + beta C for row-major matrices, op(A) m x k, op(B) k x n. A is stored m x
+/// k with `lda` numbers from row to row, or k x m if transposed; B and C likewise. With beta = 0, C
+/// is not read. A batch has matrices of the same sizes, `stride` numbers apart.
 template <class T>
 struct Gemm {
   Index m = 0;
@@ -28,7 +28,7 @@ struct Gemm {
   Index stride_c = 0;
 };
 
-/// C = A B; the rest of a Gemm is set by name.
+/// Returns C = A B; the other members of a Gemm are set by name.
 template <class T>
 Gemm<T> product(
     Index m, Index n, Index k, const T* a, Index lda, const T* b, Index ldb, T* c, Index ldc) {
@@ -45,7 +45,7 @@ Gemm<T> product(
   return gemm;
 }
 
-/// C = A^T B, C = A B^T and C = A^T B^T: sizes are those of the product.
+/// Return C = A^T B, C = A B^T and C = A^T B^T; m, n and k are the sizes of the product.
 template <class T>
 Gemm<T> product_tn(
     Index m, Index n, Index k, const T* a, Index lda, const T* b, Index ldb, T* c, Index ldc) {
@@ -68,7 +68,7 @@ Gemm<T> product_tt(
   return gemm;
 }
 
-/// By its definition, on the host: for tests.
+/// Computes the product by its definition on the host, for tests.
 template <class T>
 void gemm_on_host(const Gemm<T>& gemm) {
   for (Index s = 0; s < gemm.batch; ++s) {

@@ -6,8 +6,8 @@
 
 namespace matapprox::cuda {
 
-/// Why there is no GPU: no driver, or the driver shows none; empty if there is one. Throws
-/// DeviceError where there is a driver that cannot be used: that is a fault, not a missing GPU.
+/// Returns the reason why there is no GPU: no driver, or the driver shows none; empty if there is
+/// one. Throws DeviceError if the driver cannot be used: that is a fault, not a missing GPU.
 inline std::string why_there_is_no_gpu() {
   int driver = 0;
   if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)

@@ -12,7 +12,7 @@ namespace matapprox::cuda {
 
 using Index = std::int64_t;
 
-/// Which thread of a grid this is.
+/// The position of a thread in a grid.
 struct GridPosition {
   Index block;
   int thread;
@@ -20,7 +20,7 @@ struct GridPosition {
 
 // A kernel is a struct of its arguments with
 //
-//   kThreads                  threads of a block
+//   kThreads                  threads per block
 //   Index blocks() const      blocks of the grid
 //   struct SharedMemory       numbers that the threads of a block share
 //   struct Registers          numbers of one thread
@@ -30,16 +30,16 @@ struct GridPosition {
 //   void use(GridPosition, int step, SharedMemory&, Registers&) const     reads shared memory
 //   void end(GridPosition, const Registers&) const
 //
-// Between fill and use, and between use and the next fill, the threads of a block wait for each
-// other; nowhere else. Within a phase, no thread reads what another one writes, in shared memory or
-// elsewhere: then the order in which threads run cannot be seen, and neither can it be whether a
-// GPU runs them or the host. Shared memory and registers begin with anything, on the host with NaN.
-// A kernel without shared numbers is a struct with
+// The threads of a block synchronize between fill and use, and between use and the next fill;
+// nowhere else. Within a phase, no thread reads data that another one writes, in shared memory or
+// elsewhere. Therefore results do not depend on the order in which threads run, nor on whether a
+// GPU or the host runs them. Shared memory and registers are uninitialized; on the host they are
+// NaN. A kernel without shared memory is a struct with
 //
 //   kThreads, Index blocks() const, void operator()(GridPosition) const.
 
-/// In which order the host runs the threads of a block, and the blocks: a result that depends on it
-/// is a defect of the kernel.
+/// The order in which the host runs the threads of a block, and the blocks. A result that depends
+/// on it is a defect of the kernel.
 enum class HostOrder { kForward, kBackward };
 
 template <class Kernel>
@@ -51,15 +51,15 @@ inline Index in_order(HostOrder order, Index i, Index count) {
   return order == HostOrder::kForward ? i : count - 1 - i;
 }
 
-/// What no one has written is anything on a GPU; here it is NaN in every floating-point number
-/// (all bits are 1), so that a kernel which reads it first shows.
+/// Fills memory with NaN in every floating-point number (all bits are 1), so that a kernel that
+/// reads unwritten memory is detected. On a GPU, such memory has arbitrary contents.
 template <class T>
 void fill_unwritten(T* values, std::size_t count) {
   static_assert(std::is_trivially_default_constructible_v<T> && std::is_trivially_copyable_v<T>);
   if (count > 0) std::memset(values, 0xFF, count * sizeof(T));
 }
 
-/// Runs a kernel on the host, thread after thread: for tests, not for speed.
+/// Runs a kernel on the host, one thread after the other: for tests, not for speed.
 template <class Kernel>
 void run_on_host(const Kernel& kernel, HostOrder order = HostOrder::kForward) {
   const Index blocks = kernel.blocks();

@@ -11,17 +11,17 @@ namespace matapprox::cuda {
 
 // Algorithms are templates over a queue, which owns memory and runs kernels in order:
 //
-//   queue.template array<T>(n)      n numbers, not set; .data(), .size(); moves, does not copy
+//   queue.template array<T>(n)      n numbers, uninitialized; .data(), .size(); movable only
 //   queue.run(kernel)               see grid.hpp
-//   queue.upload(host, n, array)    numbers of the host, which may change when it returns
+//   queue.upload(host, n, array)    the numbers on the host may change after it returns
 //   queue.download(array, n, host)  waits
-//   queue.wait()                    until all of it is done
+//   queue.wait()                    waits until all work is done
 //   queue.copy(from, n, to)         within the memory of the queue
 //   queue.zero(array, n)
 //   queue.gemm(product)             see gemm.hpp
 
-/// n numbers of the host: NaN until they are written, where the type has it, so that a read before
-/// that shows. On a GPU they are anything.
+/// n numbers on the host, NaN until they are written if the type has it, so that reads of unwritten
+/// numbers are detected. On a GPU they are arbitrary.
 template <class T>
 class HostArray {
  public:
@@ -48,7 +48,7 @@ class HostArray {
   std::vector<T> values_;
 };
 
-/// Kernels on the host, one thread after the other: for tests.
+/// Runs kernels on the host, one thread after the other: for tests.
 class HostQueue {
  public:
   explicit HostQueue(HostOrder order = HostOrder::kForward) : order_(order) {}

@@ -18,10 +18,10 @@ enum class KernelKind {
   kCosine
 };
 
-/// What is summed over the coordinates of two points.
+/// The quantity that is summed over the coordinates of two points.
 enum class Accumulated { kSquaredDifference, kAbsoluteDifference, kProduct };
 
-/// s with one coordinate more.
+/// Returns the sum s with one more coordinate.
 template <Accumulated kWhat, class T>
 MATAPPROX_HD T with_coordinate(T s, T x, T y) {
   if constexpr (kWhat == Accumulated::kProduct) return s + x * y;
@@ -40,7 +40,7 @@ struct KernelFormula {
   T offset = 0;
   int degree = 1;
 
-  /// What is summed.
+  /// Returns the quantity that is summed.
   MATAPPROX_HD Accumulated accumulated() const {
     switch (kind) {
       case KernelKind::kGaussian:
@@ -54,7 +54,7 @@ struct KernelFormula {
     }
   }
 
-  /// f(s); `own` if x and y are the same point of the list: its cosine is 1 exactly, or 0.
+  /// Returns f(s). `own`: x and y are the same point of the list; its cosine is exactly 1, or 0.
   MATAPPROX_HD T value(T s, bool own) const {
     switch (kind) {
       case KernelKind::kGaussian:
@@ -79,8 +79,8 @@ struct KernelFormula {
   }
 
  private:
-  /// sqrt(scale s), at most 800: exp(-800) is 0, and 800^2 times it still is; infinity times 0 is
-  /// not.
+  /// Returns sqrt(scale s), limited to 800: exp(-800) is 0, and so is its product with 800^2, but
+  /// infinity times 0 would be NaN.
   MATAPPROX_HD T matern_distance(T s) const {
     const T t = std::sqrt(s * scale);
     return t < 800 ? t : T(800);

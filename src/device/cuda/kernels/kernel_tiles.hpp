@@ -7,8 +7,8 @@
 
 namespace matapprox::cuda {
 
-/// Points of a kernel matrix on the device, coordinate after coordinate: threads that have points
-/// side by side read coordinates side by side.
+/// Points of a kernel matrix on the device, coordinate by coordinate: threads with neighboring
+/// points read neighboring numbers.
 template <class T>
 struct KernelPoints {
   Index count = 0;
@@ -16,10 +16,10 @@ struct KernelPoints {
   const T* coordinates = nullptr;  ///< count x dimension, column-major
 };
 
-/// Tiles of a kernel matrix: kThreads rows, a thread each, by kPoints points, whose coordinates the
-/// threads share kCoordinates at a time. The sums of a thread stay in its registers, and no entry
-/// is ever stored. Sums run over the coordinates in their order, so that K(i, j) and K(j, i) are
-/// the same bits; differences are taken before they are squared.
+/// Tiles of a kernel matrix: kThreads rows, one per thread, by kPoints points. The threads share
+/// the coordinates of these points, kCoordinates at a time. The sums of a thread stay in its
+/// registers, and no entry is ever stored. Sums run over the coordinates in order, so that K(i, j)
+/// and K(j, i) have the same bits; differences are taken before they are squared.
 template <class T>
 struct KernelTile {
   static constexpr int kThreads = 128;
@@ -42,7 +42,7 @@ struct KernelTile {
   }
   MATAPPROX_HD bool is_last_chunk(int step) const { return step % chunks() == chunks() - 1; }
 
-  /// Coordinates of this step; point(p) is the p-th point of its tile, or negative.
+  /// Loads the coordinates of this step; point(p) is the p-th point of the tile, or negative.
   template <class Point>
   MATAPPROX_HD void fill(GridPosition place,
                          int step,
@@ -90,9 +90,9 @@ struct KernelTile {
   }
 };
 
-/// Y = K X for row-major blocks of n x b without gaps, kWidth columns a thread: entries are made
-/// again for each kWidth columns. A block of threads goes through all points, so that sums run over
-/// them in their order; a tile's rows of X are shared too.
+/// Computes Y = K X for row-major n x b blocks without gaps, with kWidth columns per thread:
+/// entries are recomputed for each kWidth columns. A block of threads iterates over all points, so
+/// that sums run over them in order; the threads also share the tile's rows of X.
 template <class T, int kWidth>
 struct KernelProduct {
   using Tile = KernelTile<T>;
@@ -148,7 +148,7 @@ struct KernelProduct {
     const Index first = first_point(step);
     MATAPPROX_UNROLL
     for (int p = 0; p < Tile::kPoints; ++p) {
-      // What is beyond the last point would be multiplied by 0, but it need not be finite.
+      // Numbers beyond the last point would be multiplied by 0, but they need not be finite.
       if (first + p >= tile.points.count) continue;
       const T entry = tile.formula.value(local.tile.sums[p], i == first + p);
       MATAPPROX_UNROLL
@@ -175,8 +175,7 @@ struct KernelProduct {
   }
 };
 
-/// out = K(:, J) / unit, zeros in the columns behind: each block of threads makes kPoints columns
-/// of its rows.
+/// Computes out = K(:, J) / unit, padded with zero columns; kPoints columns per block of threads.
 template <class T>
 struct KernelColumns {
   using Tile = KernelTile<T>;
@@ -189,8 +188,8 @@ struct KernelColumns {
   Index chosen_count = 0;
   T* out = nullptr;       ///< points x columns
   Index columns = 0;      ///< at least chosen_count
-  Index row_step = 0;     ///< from a row to the next
-  Index column_step = 0;  ///< from a column to the next
+  Index row_step = 0;     ///< numbers from one row to the next
+  Index column_step = 0;  ///< numbers from one column to the next
   T unit = 1;
 
   MATAPPROX_HD Index column_blocks() const { return ceil_div(columns, Tile::kPoints); }
@@ -238,7 +237,7 @@ class KernelMatrix {
   KernelMatrix(const Queue& queue, KernelPoints<T> points, KernelFormula<T> formula)
       : queue_(queue), tile_{points, formula} {}
 
-  /// Y = K X, row-major blocks of the device. Entries are made once for every 32 columns.
+  /// Computes Y = K X for row-major blocks on the device. Entries are computed once per 32 columns.
   void multiply(const T* x, T* y, Index columns) const {
     if (columns > 4) {
       run<32>(x, y, columns);
@@ -248,11 +247,11 @@ class KernelMatrix {
       run<1>(x, y, columns);
     }
   }
-  /// out = K(:, J), column-major; J and out lie on the device.
+  /// Computes out = K(:, J), column-major; J and out are on the device.
   void columns(const Index* J, Index count, T* out) const {
     queue_.run(KernelColumns<T>{tile_, J, count, out, count, 1, tile_.points.count});
   }
-  /// out = K(:, J) / unit, a row-major panel of `width` columns with zeros behind.
+  /// Computes out = K(:, J) / unit, a row-major panel of `width` columns padded with zeros.
   void panel(const Index* J, Index count, Index width, T unit, T* out) const {
     queue_.run(KernelColumns<T>{tile_, J, count, out, width, width, 1, unit});
   }

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(Kernel::kThreads) run_kernel(const Kernel kern
   }
 }
 
-/// Blocks that a grid can have.
+/// Largest number of blocks of a grid.
 inline constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
 
 /// Starts the kernel on the stream; returns at once. Throws DeviceError, also for more than

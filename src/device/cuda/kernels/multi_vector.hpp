@@ -3,10 +3,10 @@
 #include "functions.hpp"
 #include "sums.hpp"
 
-// Rows of tall matrices, column-major without gaps: neighboring threads have neighboring rows.
+// Operations on tall column-major matrices without gaps: neighboring threads, neighboring rows.
 namespace matapprox::cuda {
 
-/// out = A(S, :), column-major.
+/// Computes out = A(S, :), column-major.
 template <class T>
 struct GatherRows {
   static constexpr int kThreads = 256;
@@ -26,7 +26,7 @@ struct GatherRows {
   }
 };
 
-/// out(i) = |A(i, :)|^2, added column after column.
+/// Computes out(i) = |A(i, :)|^2, added column by column.
 template <class T>
 struct RowSquares {
   static constexpr int kThreads = 256;
@@ -48,8 +48,8 @@ struct RowSquares {
   }
 };
 
-/// parts[b] = the largest |x| of those that block b reads; not finite if one of them is not. As
-/// many blocks as a GPU of 132 multiprocessors can run at a time, fewer for fewer numbers.
+/// Computes parts[b] = the largest |x| that block b reads; not finite if one of them is not. It has
+/// as many blocks as a GPU with 132 multiprocessors can run at a time, fewer for fewer numbers.
 struct LargestNumbers {
   static constexpr int kThreads = 256;
   static constexpr Index kMaxParts = Index{8} * 132;
@@ -66,7 +66,7 @@ struct LargestNumbers {
     const Index wanted = ceil_div(size, kThreads);
     return wanted < kMaxParts ? wanted : kMaxParts;
   }
-  /// NaN stays.
+  /// A NaN propagates.
   static MATAPPROX_HD double larger(double a, double b) { return b > a || b != b ? b : a; }
 
   MATAPPROX_HD int steps(GridPosition) const { return BlockSum<kThreads>::steps(); }
@@ -100,7 +100,7 @@ struct ScaleNumbers {
   }
 };
 
-/// MemorySpace::Adam
+/// Same as MemorySpace::Adam.
 struct AdamStep {
   double mean_decay = 0;
   double square_decay = 0;
@@ -109,7 +109,7 @@ struct AdamStep {
   double epsilon = 0;
 };
 
-/// A step of Adam [KB15] on each number of a fit.
+/// An Adam step [KB15] on each number of a fit.
 struct AdamNumbers {
   static constexpr int kThreads = 256;
   AdamStep step;

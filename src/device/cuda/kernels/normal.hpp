@@ -3,11 +3,11 @@
 #include "functions.hpp"
 #include "philox.hpp"
 
-// Standard normal numbers, those of the library's random_normal to the bit: docs/random.md gives
-// the order of every operation.
+// Standard normal numbers, bit-identical to the library's random_normal: docs/random.md gives the
+// order of all operations.
 namespace matapprox::cuda {
 
-/// a b, rounded: nvcc would make one operation of a product and the sum that follows.
+/// Returns a b, rounded: nvcc would otherwise fuse a product and the following sum.
 MATAPPROX_HD inline double rounded_product(double a, double b) {
 #ifdef __CUDA_ARCH__
   return __dmul_rn(a, b);
@@ -16,13 +16,13 @@ MATAPPROX_HD inline double rounded_product(double a, double b) {
 #endif
 }
 
-/// (a + 1/2) 2^-53 of the upper 53 bits a of both words.
+/// Returns (a + 1/2) 2^-53 for the upper 53 bits a of both words.
 MATAPPROX_HD inline double unit_interval(std::uint32_t low, std::uint32_t high) {
   const std::uint64_t bits = ((std::uint64_t{high} << 32) | low) >> 11;
   return (static_cast<double>(bits) + 0.5) * 0x1p-53;
 }
 
-/// ln u for u in (0, 1]: u = m 2^e with m in [sqrt(1/2), sqrt(2)), a series in (m - 1) / (m + 1).
+/// Returns ln u, 0 < u <= 1: u = m 2^e, m in [sqrt(1/2), sqrt(2)), a series in (m - 1) / (m + 1).
 MATAPPROX_HD inline double ordered_log(double u) {
   int exponent = 0;
   double m = ::frexp(u, &exponent);
@@ -38,7 +38,7 @@ MATAPPROX_HD inline double ordered_log(double u) {
   return rounded_product(exponent, 0.6931471805599453) + rounded_product(s + s, sum);
 }
 
-/// 1 / k!, k <= 18: one division of exact numbers.
+/// Returns 1 / k!, k <= 18: one division of exact numbers.
 MATAPPROX_HD constexpr double inverse_factorial(int k) {
   double factorial = 1;
   for (int i = 2; i <= k; ++i) factorial *= i;
@@ -50,7 +50,7 @@ struct NormalPair {
   double odd;
 };
 
-/// The numbers in row i of columns 2 half and 2 half + 1.
+/// Returns the numbers in row i of columns 2 half and 2 half + 1.
 MATAPPROX_HD inline NormalPair normal_pair(std::uint64_t seed,
                                            std::uint32_t stream,
                                            Index i,
@@ -59,7 +59,7 @@ MATAPPROX_HD inline NormalPair normal_pair(std::uint64_t seed,
   const double u = unit_interval(words.values[0], words.values[1]);
   const double v = unit_interval(words.values[2], words.values[3]);
   const double radius = sqrt_of(-2 * ordered_log(u));
-  // sin(2 pi v) and cos(2 pi v): quarter turns are taken off, the rest is a series.
+  // sin(2 pi v) and cos(2 pi v): the argument is reduced by quarter turns, the rest is a series.
   const auto quarter = static_cast<int>(4 * v + 0.5);  // NOLINT(bugprone-incorrect-roundings)
   const double x = rounded_product(v - quarter * 0.25, 2.0 * 3.141592653589793);
   const double t = -rounded_product(x, x);
@@ -77,8 +77,8 @@ MATAPPROX_HD inline NormalPair normal_pair(std::uint64_t seed,
           rounded_product(radius, (is_odd ? cosine : sine) * sine_sign)};
 }
 
-/// X(i, j) = the normal number in row i and column first_column + j, column-major; a thread makes
-/// both that come from the same words.
+/// Computes X(i, j) = the normal number in row i and column first_column + j, column-major. A
+/// thread computes both numbers that come from the same words.
 struct NormalNumbers {
   static constexpr int kThreads = 256;
   std::uint64_t seed = 0;

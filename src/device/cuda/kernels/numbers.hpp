@@ -13,23 +13,23 @@ constexpr std::size_t access_bytes(std::size_t bytes) {
   return bytes <= kLargestAccess ? bytes : kLargestAccess;
 }
 
-/// A few neighboring numbers, moved in one access where they fit into 16 bytes.
+/// A few contiguous numbers, moved in one access if they fit into 16 bytes.
 template <class T, int kWidth>
 struct alignas(access_bytes(sizeof(T) * static_cast<std::size_t>(kWidth))) Numbers {
   T values[static_cast<std::size_t>(kWidth)];
 };
 
-/// `from` is a multiple of kWidth numbers (of 16 bytes, where those are more).
+/// `from` is aligned to kWidth numbers (to 16 bytes if those are more).
 template <class T, int kWidth>
 MATAPPROX_HD Numbers<T, kWidth> load_numbers(const T* from) {
   return *reinterpret_cast<const Numbers<T, kWidth>*>(from);
 }
 
-/// `to`, in the memory of the queue, as `from` above.
+/// `to` is in the memory of the queue and aligned like `from` above.
 template <class T, int kWidth>
 MATAPPROX_HD void store_numbers(const Numbers<T, kWidth>& numbers, T* to) {
 #ifdef __CUDA_ARCH__
-  // By name: nvcc takes some assignments apart into their numbers, those of a float4 too.
+  // Explicit instructions: nvcc splits some assignments into single numbers, even of a float4.
   const auto& v = numbers.values;
   if constexpr (std::is_same_v<T, float> && kWidth == 4) {
     asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to),
@@ -54,7 +54,7 @@ MATAPPROX_HD void store_numbers(const Numbers<T, kWidth>& numbers, T* to) {
 #endif
 }
 
-/// What no other thread will read soon: it need not push other things out of the cache.
+/// Loads a number that no other thread reads soon, without displacing other data in the cache.
 template <class T>
 MATAPPROX_HD T load_once(const T* from) {
 #ifdef __CUDA_ARCH__
@@ -64,7 +64,7 @@ MATAPPROX_HD T load_once(const T* from) {
 #endif
 }
 
-/// What this block of threads reads once, and others soon: for the second-level cache alone.
+/// Loads a number that this block reads once and others soon: only into the second-level cache.
 template <class T>
 MATAPPROX_HD T load_for_others(const T* from) {
 #ifdef __CUDA_ARCH__
@@ -74,8 +74,8 @@ MATAPPROX_HD T load_for_others(const T* from) {
 #endif
 }
 
-/// Columns a thread can have, so that rows of `columns` numbers are read in pieces of 16 bytes or
-/// in the largest pieces that divide them.
+/// Returns the number of columns per thread such that rows of `columns` numbers are read in pieces
+/// of 16 bytes, or in the largest pieces that divide them.
 template <class T>
 constexpr int widest(Index columns) {
   constexpr int kMax = static_cast<int>(kLargestAccess / sizeof(T));

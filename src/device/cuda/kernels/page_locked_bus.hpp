@@ -6,7 +6,7 @@
 
 namespace matapprox::cuda {
 
-/// The buffers of Staging on a stream: page-locked memory, and an event behind the last work on
+/// The buffers of Staging on a stream: page-locked memory, and an event after the last work on
 /// each.
 class PageLockedBus {
  public:
@@ -45,7 +45,7 @@ class PageLockedBus {
     void make() {
       const cudaError_t error =
           cudaMallocHost(reinterpret_cast<void**>(&memory), static_cast<std::size_t>(bytes()));
-      // It is the host's memory that is full, not the GPU's.
+      // The host's memory is full, not the GPU's.
       if (error == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw DeviceError("page-locked memory of the host, of which there is too little",

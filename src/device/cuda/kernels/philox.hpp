@@ -8,8 +8,8 @@ struct RandomWords {
   std::uint32_t values[4];
 };
 
-/// The library's random_words, to the bit: Philox4x32-10 of the counter that docs/random.md makes
-/// of stream, i and j. [SMDS11]
+/// Bit-identical to the library's random_words: Philox4x32-10 of the counter that docs/random.md
+/// derives from stream, i and j. [SMDS11]
 MATAPPROX_HD inline RandomWords random_words_of(std::uint64_t seed,
                                                 std::uint32_t stream,
                                                 Index i,
@@ -36,7 +36,7 @@ MATAPPROX_HD inline RandomWords random_words_of(std::uint64_t seed,
   return {{c0, c1, c2, c3}};
 }
 
-/// A word below this is one that is dropped: the smallest integer from rate 2^32 on.
+/// Words below this limit are dropped: the smallest integer that is at least rate 2^32.
 inline std::uint64_t dropout_limit(double rate) {
   constexpr double kWords = 4294967296.0;
   const auto below = static_cast<std::uint64_t>(rate * kWords);

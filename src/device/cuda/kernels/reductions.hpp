@@ -7,14 +7,14 @@
 
 namespace matapprox::cuda {
 
-/// Sums are made of at most this many parts, which are then added in their order.
+/// Largest number of parts of a sum; the parts are added in order.
 inline constexpr Index kMaxParts = 1024;
 
-/// to[s][part][j] = the sum of from[s][i][j] over the rows i of a part of segment s that are
-/// tokens; `from` is segments x rows x columns.
+/// Computes to[s][part][j] = the sum of from[s][i][j] over the rows i of a part of segment s that
+/// are tokens; `from` is segments x rows x columns.
 ///
-/// Neighboring threads have neighboring columns, a block of threads several rows at a time, and
-/// their sums are added in order.
+/// Neighboring threads have neighboring columns. A block of threads processes several rows at a
+/// time, and their sums are added in order.
 template <class T>
 struct ColumnSums {
   static constexpr int kThreads = 256;
@@ -24,12 +24,12 @@ struct ColumnSums {
   T* to = nullptr;
   const std::uint8_t* mask = nullptr;
   Index segments = 1;
-  Index rows = 0;  ///< of a segment
+  Index rows = 0;  ///< rows per segment
   Index columns = 0;
   Index part_rows = 0;
-  Index parts = 0;          ///< of a segment
+  Index parts = 0;          ///< parts per segment
   Index column_blocks = 0;  ///< blocks of threads side by side
-  int lanes = 0;            ///< columns of such a block
+  int lanes = 0;            ///< columns per block of threads
 
   static ColumnSums of(
       const T* from, T* to, Index segments, Index rows, Index columns, Index part_rows) {
@@ -85,8 +85,8 @@ struct ColumnSums {
   }
 };
 
-/// to[part][i] = the sum of row i of `from` (rows x columns) over a part of its numbers, or of
-/// their squares. A block of threads adds up one part, in pairs at the end.
+/// Computes to[part][i] = the sum of row i of `from` (rows x columns) over a part of its numbers,
+/// or of their squares. A block of threads sums one part, in pairs at the end.
 template <class T, class Sum, bool kSquares>
 struct RowSums {
   static constexpr int kThreads = 256;
@@ -134,16 +134,16 @@ struct RowSums {
   }
 };
 
-/// Rows, or columns, of a part: so many as are worth a block of threads, more where there would be
-/// more than kMaxParts.
+/// Returns the number of rows or columns per part: at least `least`, to make good use of a block of
+/// threads, and more if there would be more than kMaxParts parts.
 inline Index part_of(Index size, Index least) {
   const Index part = ceil_div(size, kMaxParts);
   return part < least ? least : part;
 }
 
-/// sums[s][j] = the sum over the rows i of segment s that are tokens (mask null: all) of
-/// from[s][i][j]; from: segments x rows x columns. In one kernel, or in two where there is more
-/// than one part.
+/// Computes sums[s][j] = the sum over the rows i of segment s that are tokens (mask null: all) of
+/// from[s][i][j]; from: segments x rows x columns. One kernel, or two if there is more than one
+/// part.
 template <class T, class Queue>
 void column_sums(Scratch<T, Queue>& scratch,
                  const T* from,
@@ -162,7 +162,7 @@ void column_sums(Scratch<T, Queue>& scratch,
     scratch.queue().run(ColumnSums<T>::of(kernel.to, sums, segments, parts, columns, parts));
 }
 
-/// sums[i] = the sum of row i of `from`, rows x columns, or of its squares.
+/// Computes sums[i] = the sum of row i of `from`, rows x columns, or of its squares.
 template <bool kSquares = false, class T, class Sum, class Queue>
 void row_sums(Scratch<Sum, Queue>& scratch, const T* from, Index rows, Index columns, Sum* sums) {
   constexpr Index kMinColumns = 8192;

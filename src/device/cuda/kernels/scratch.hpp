@@ -6,15 +6,15 @@
 
 namespace matapprox::cuda {
 
-/// Memory of a queue that one algorithm after the other works in; it only grows, so that a step
-/// that has run once allocates nothing.
+/// Memory of a queue that algorithms use one after the other. It only grows, so that a step that
+/// has run once allocates nothing.
 template <class T, class Queue>
 class Scratch {
  public:
   explicit Scratch(const Queue& queue) : queue_(&queue), array_(queue.template array<T>(0)) {}
 
   const Queue& queue() const { return *queue_; }
-  /// At least `size` numbers of any value, until the next call.
+  /// Returns at least `size` uninitialized numbers, valid until the next call.
   T* take(Index size) {
     if (size > array_.size()) array_ = queue_->template array<T>(size);
     return array_.data();

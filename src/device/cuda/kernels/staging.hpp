@@ -10,7 +10,7 @@
 
 namespace matapprox::cuda {
 
-/// std::copy_n by a few threads where it is long: one alone is slower than a bus to a GPU.
+/// Like std::copy_n, with several threads if long: one thread is slower than the bus to a GPU.
 inline void copy_bytes(const char* from, Index bytes, char* to) {
   constexpr Index kBytesOfAThread = Index{2} << 20;
   constexpr Index kMaxThreads = 8;
@@ -27,15 +27,15 @@ inline void copy_bytes(const char* from, Index bytes, char* to) {
   std::copy_n(from, bytes / parts, to);
 }
 
-/// Copies between ordinary memory of the host and a device through two buffers that the device
-/// reads and writes by itself: while it works on one, the host copies to or from the other. A Bus
-/// does this in order, after it returns:
+/// Copies between ordinary memory of the host and a device through two buffers with direct access
+/// by the device: while it works on one, the host copies to or from the other. A Bus performs these
+/// transfers asynchronously and in order:
 ///
-///   Index bytes() const                           of a buffer, a multiple of 256
+///   Index bytes() const                           size of a buffer, a multiple of 256
 ///   char* buffer(int which)                       0 or 1
 ///   void send(int which, Index at, Index n, char* to)      buffer[at..] to the device
 ///   void fetch(int which, const char* from, Index n)       from the device to buffer[0..]
-///   void wait(int which)                          until all sent from or fetched to it is there
+///   void wait(int which)                          until all transfers of the buffer are complete
 template <class Bus>
 class Staging {
  public:
@@ -44,8 +44,8 @@ class Staging {
 
   Bus& bus() { return bus_; }
 
-  /// The host's bytes may change when this returns. Short uploads fill a buffer one after the other
-  /// before any is waited for.
+  /// The host's bytes may change after this returns. Short uploads fill a buffer one after the
+  /// other before any is waited for.
   void upload(const char* from, Index bytes, char* to) {
     for (Index done = 0; done < bytes;) {
       if (used_ >= bus_.bytes()) take_other();
@@ -57,7 +57,7 @@ class Staging {
     }
   }
 
-  /// The bytes are there when this returns.
+  /// The bytes have arrived when this returns.
   void download(const char* from, Index bytes, char* to) {
     if (bytes == 0) return;
     const Index piece = bus_.bytes();
@@ -70,7 +70,7 @@ class Staging {
       bus_.wait(buffer_of(done));
       copy_bytes(bus_.buffer(buffer_of(done)), std::min(piece, bytes - done), to + done);
     }
-    // What was sent before is there too.
+    // All earlier uploads are complete too.
     used_ = 0;
     which_ = 0;
   }
@@ -87,7 +87,7 @@ class Staging {
 
   Bus bus_;
   int which_ = 0;   ///< buffer that uploads fill
-  Index used_ = 0;  ///< bytes of it
+  Index used_ = 0;  ///< bytes used in it
 };
 
 }  // namespace matapprox::cuda

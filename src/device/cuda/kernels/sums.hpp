@@ -4,8 +4,8 @@
 
 namespace matapprox::cuda {
 
-/// The sum of a number of each thread of a block, in pairs, then pairs of pairs: the same order
-/// whoever runs it. For kernels with kThreads threads whose Local has a member `sum`.
+/// The sum of one number per thread of a block, in pairs, then pairs of pairs: the same order on a
+/// GPU and on the host. For kernels with kThreads threads.
 template <int kThreads, class T = double>
 struct BlockSum {
   static_assert((kThreads & (kThreads - 1)) == 0);
@@ -26,12 +26,12 @@ struct BlockSum {
   }
 };
 
-/// What a thread adds up before the threads of its block do.
+/// Numbers that each thread sums before the threads of its block combine their sums.
 inline constexpr Index kNumbersPerThread = 16;
 
 /// The sum, in double, of element.add(i, element.read(i)) for i in 0..size-1: parts[b] is that of
-/// block b. `add` may change what `read` has read, of its own i: a thread reads all that it adds up
-/// before it changes any of it, so that its reads need not wait for each other.
+/// block b. `add` may change the data that `read` has read for the same i. A thread reads all of
+/// its data before it changes any, so that its reads need not wait for each other.
 template <class Element>
 struct PartialSums {
   static constexpr int kThreads = 256;
@@ -80,7 +80,7 @@ struct PartialSums {
   }
 };
 
-/// *result = the sum of `count` parts, by one block.
+/// Computes *result = the sum of `count` parts, in one block.
 struct SumOfParts {
   static constexpr int kThreads = 256;
   using Sum = BlockSum<kThreads>;
@@ -116,10 +116,10 @@ struct SumOfParts {
   }
 };
 
-/// Numbers that `sum_elements` needs for its parts.
+/// Returns the number of parts that `sum_elements` needs.
 inline Index parts_of(Index size) { return ceil_div(size, Index{256} * kNumbersPerThread); }
 
-/// *result = the sum of the elements 0 .. size-1; `parts` has parts_of(size) numbers.
+/// Computes *result = the sum of the elements 0 .. size-1; `parts` has parts_of(size) numbers.
 template <class Queue, class Element>
 void sum_elements(
     const Queue& queue, const Element& element, Index size, double* parts, double* result) {

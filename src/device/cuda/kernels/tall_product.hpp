@@ -5,9 +5,9 @@
 
 namespace matapprox::cuda {
 
-/// The product of a Gemm whose inner size k is that of all tokens and whose m and n are small, as
-/// the gradient of a weight matrix is: in parts of k, a batch of products, which are then added in
-/// order. alpha, beta and the batch of the Gemm are not used; C is without gaps.
+/// Computes the product of a Gemm whose inner size k is that of all tokens and whose m and n are
+/// small, such as the gradient of a weight matrix. It splits k into parts, a batch of products, and
+/// adds these in order. The Gemm's alpha, beta and batch are not used; C has no gaps.
 template <class T, class Queue>
 void tall_product(Scratch<T, Queue>& scratch, const Gemm<T>& whole) {
   constexpr Index kMinPart = 2048;

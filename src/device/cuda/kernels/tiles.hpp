@@ -8,13 +8,13 @@
 namespace matapprox::cuda {
 
 // Tokens of a batch: the rows of all samples one after the other, row-major, all samples of the
-// same length. A mask has one byte a row, 0 for padding; null: all rows are tokens.
+// same length. A mask has one byte per row, 0 for padding; if null, all rows are tokens.
 
 MATAPPROX_HD inline bool is_token(const std::uint8_t* mask, Index row) {
   return mask == nullptr || mask[row] != 0;
 }
 
-/// op.template piece<kWidth>(row, column) for each piece of kWidth neighboring columns.
+/// Calls op.template piece<kWidth>(row, column) for each piece of kWidth contiguous columns.
 template <class Op, int kWidth>
 struct ForEachPiece {
   static constexpr int kThreads = RowTiles::kThreads;
@@ -29,8 +29,8 @@ struct ForEachPiece {
   }
 };
 
-/// function(std::integral_constant<int, width>) for the widest pieces that rows of `columns`
-/// numbers can be read in.
+/// Calls function(std::integral_constant<int, width>) for the widest pieces in which rows of
+/// `columns` numbers can be read.
 template <class T, class Function>
 void with_width(Index columns, const Function& function) {
   switch (widest<T>(columns)) {
@@ -45,8 +45,8 @@ void with_width(Index columns, const Function& function) {
   }
 }
 
-/// The operation on a block of rows x columns numbers without gaps, whose first one begins an array
-/// of the queue.
+/// Runs the operation on a block of rows x columns numbers without gaps that starts at the
+/// beginning of an array of the queue.
 template <class T, class Queue, class Op>
 void for_each_piece(const Queue& queue, Index rows, Index columns, const Op& op) {
   if (rows == 0 || columns == 0) return;

@@ -17,7 +17,7 @@ namespace {
 constexpr Index kEntriesPerColumn = 32;
 constexpr Index kPanelColumns = 64;
 
-using SizesOfColumn = std::vector<std::pair<Index, double>>;  ///< rows, and sizes there
+using SizesOfColumn = std::vector<std::pair<Index, double>>;  ///< rows and sizes of the entries
 
 SizesOfColumn nonzeros(const Eigen::Ref<const Vector>& values) {
   SizesOfColumn column;
@@ -33,10 +33,10 @@ void keep_largest(SizesOfColumn& column) {
   std::nth_element(column.begin(), last, column.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
-  column = SizesOfColumn(column.begin(), last);  // gives the rest back
+  column = SizesOfColumn(column.begin(), last);  // releases the rest of the memory
 }
 
-/// Takes the columns of a matrix one after the other.
+/// Collects the entries of a matrix from its columns, one after the other.
 class EntryCollector {
  public:
   explicit EntryCollector(Index n) : n_(n), by_distance_(Vector::Zero(n)) {
@@ -88,7 +88,7 @@ class EntryCollector {
   bool trimmed_ = false;
 };
 
-/// A as a sparse matrix in memory, where it is one; else null.
+/// Returns A as a sparse matrix in memory if it is one, else null.
 const SparseMatrix* stored_sparse(const LinearOperator& A) {
   const auto* sparse = dynamic_cast<const SparseOperator*>(&A.underlying());
   if (sparse == nullptr) return nullptr;

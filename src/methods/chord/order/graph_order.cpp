@@ -14,12 +14,12 @@ Index links_of(const SparseMatrix& graph, Index node) {
   return graph.outerIndexPtr()[node + 1] - graph.outerIndexPtr()[node];
 }
 
-/// Which nodes a walk has met, for one walk after the other.
+/// Marks the nodes that a walk has visited, for one walk after the other.
 class Marks {
  public:
   explicit Marks(Index nodes) : walk_of_(static_cast<std::size_t>(nodes)) {}
   void begin_walk() { ++walk_; }
-  /// Whether the present walk meets the node for the first time.
+  /// Marks a node. Returns true if the current walk visits it for the first time.
   bool meet(Index node) {
     return std::exchange(walk_of_[static_cast<std::size_t>(node)], walk_) != walk_;
   }
@@ -30,7 +30,7 @@ class Marks {
   Index walk_ = 0;
 };
 
-/// The nodes that can be reached from `start`, breadth first, neighbors of few links first.
+/// Returns the nodes reachable from `start` in breadth-first order, neighbors of low degree first.
 std::vector<Index> breadth_first(const SparseMatrix& graph, Index start, Marks& marks) {
   marks.begin_walk();
   marks.meet(start);
@@ -49,8 +49,8 @@ std::vector<Index> breadth_first(const SparseMatrix& graph, Index start, Marks& 
   return order;
 }
 
-/// The nodes of each component in the order of reverse Cuthill-McKee: breadth first from a node at
-/// the rim, which is where such walks end.
+/// Returns the nodes of each component in reverse Cuthill-McKee order: breadth first from a
+/// peripheral node, which is where such walks end.
 std::vector<std::vector<Index>> components(const SparseMatrix& graph) {
   constexpr int kWalks = 5;
   std::vector<std::vector<Index>> result;
@@ -68,7 +68,7 @@ std::vector<std::vector<Index>> components(const SparseMatrix& graph) {
 
 using Laplacian = Eigen::SparseMatrix<double, Eigen::ColMajor, Index>;
 
-/// D - W + shift I of the nodes `own`.
+/// Returns D - W + shift I of the nodes `own`.
 Laplacian shifted_laplacian(const SparseMatrix& graph,
                             const std::vector<Index>& own,
                             const std::vector<Index>& place_of) {
@@ -84,15 +84,15 @@ Laplacian shifted_laplacian(const SparseMatrix& graph,
     entries.emplace_back(p, p, degree);
     sum += degree;
   }
-  constexpr double kTiny = 1e-9;  // of the mean degree: keeps the Cholesky factor from 1 / 0
+  constexpr double kTiny = 1e-9;  // shift over the mean degree: avoids a zero pivot
   for (Index p = 0; p < n; ++p) entries.emplace_back(p, p, kTiny * sum / static_cast<double>(n));
   Laplacian L(n, n);
   L.setFromTriplets(entries.begin(), entries.end());
   return L;
 }
 
-/// Multiplications of a Cholesky factorization whose fill stays between the diagonal and the first
-/// entry of each row.
+/// Number of multiplications of a Cholesky factorization whose fill stays between the diagonal and
+/// the first entry of each row.
 double envelope_work(const Laplacian& L) {
   double work = 0;
   for (Index j = 0; j < L.cols(); ++j) {
@@ -103,8 +103,8 @@ double envelope_work(const Laplacian& L) {
   return work;
 }
 
-/// By inverse iteration on vectors without a mean, from the places themselves; these, if the
-/// factorization would take too long.
+/// Computes the Fiedler vector by inverse iteration on vectors of zero mean, starting from the
+/// places themselves. Returns the places if the factorization would take too long or fails.
 Vector fiedler_vector(const Laplacian& L, const RunControl& control) {
   constexpr double kMaxWork = 2e9;
   constexpr int kSteps = 50;

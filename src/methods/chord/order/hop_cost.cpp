@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kUnreachable = 20;
 
-/// counts(d) after one more factor: the sum of counts((d - o) mod N) over its links o.
+/// Returns counts(d) after one more factor: the sum of counts((d - o) mod N) over its links o.
 Vector one_factor_more(const Vector& counts, const std::vector<Index>& offsets) {
   const Index n = counts.size();
   Vector result = Vector::Zero(n);
@@ -22,7 +22,7 @@ Vector one_factor_more(const Vector& counts, const std::vector<Index>& offsets) 
   return result;
 }
 
-/// sum over d of f(d + t) g(d), t = 0 .. n-1, f of 2 n numbers and g of n.
+/// Returns the sum over d of f(d + t) g(d) for t = 0 .. n-1, where f has 2 n numbers and g has n.
 Vector correlation(const Vector& f, const Vector& g) {
   Index length = 1;
   while (length < f.size()) length *= 2;
@@ -47,7 +47,7 @@ Vector hop_costs(const ChordPattern& pattern, bool symmetrized) {
   Vector counts = Vector::Unit(n, 0);
   for (const auto& offsets : pattern.offsets) {
     counts = one_factor_more(counts, offsets);
-    counts /= counts.maxCoeff();  // only ratios count, and sums of many factors overflow
+    counts /= counts.maxCoeff();  // only ratios count, and sums over many factors would overflow
   }
   if (symmetrized) {
     Vector mirrored(n);
@@ -85,11 +85,11 @@ Index best_shift(const Vector& by_distance, const Vector& costs) {
   Vector twice(2 * by_distance.size());
   twice << by_distance, by_distance;
   const Vector sums = correlation(twice, costs);
-  // What differs by rounding only is equal.
+  // Sums that differ only by rounding are equal.
   const double enough = sums.minCoeff() + 1e-9 * by_distance.sum();
   const auto best =
       std::find_if(sums.begin(), sums.end(), [&](double sum) { return sum <= enough; });
-  return best == sums.end() ? 0 : best - sums.begin();  // none where a sum overflows
+  return best == sums.end() ? 0 : best - sums.begin();  // no sum is found if one overflows
 }
 
 }  // namespace matapprox::chord_fit

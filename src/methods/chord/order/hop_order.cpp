@@ -12,14 +12,14 @@
 namespace matapprox::chord_fit {
 namespace {
 
-constexpr double kStartTemperature = 0.003;  // of the mean sum of |a| in a row
-constexpr double kEndTemperature = 1e-3;     // of that
+constexpr double kStartTemperature = 0.003;  // relative to the mean row sum of |a|
+constexpr double kEndTemperature = 1e-3;     // relative to the start temperature
 constexpr double kProposalsPerRow = 5000;
-constexpr double kMaxWork = 1e9;              // in entries looked at: a few seconds
-constexpr double kProposalWork = 10;          // of drawing a proposal, in the same unit
-constexpr Index kProposalsPerLook = 1 << 14;  // at the temperature, and at the caller's control
+constexpr double kMaxWork = 1e9;              // entries read: a few seconds
+constexpr double kProposalWork = 10;          // work of drawing a proposal, in the same unit
+constexpr Index kProposalsPerLook = 1 << 14;  // proposals per temperature update and stop check
 
-/// Rows or columns, which of them is where.
+/// The places of the rows or of the columns.
 struct Side {
   std::vector<Index> node_at;
   std::vector<Index> place_of;
@@ -92,7 +92,7 @@ class HopAnnealing {
     return swap;
   }
 
-  /// Of the hop cost.
+  /// Change of the hop cost by a swap.
   double change_by(const Proposal& swap) const {
     if (together_) {
       return moved<1>(of_rows_, rows_, rows_, swap.x, swap.y) +
@@ -106,8 +106,9 @@ class HopAnnealing {
            moved<1>(of_rows_, rows_, columns_, swap.y, swap.x);
   }
 
-  /// What the entries of the node at `from` cost more at `to`; the other side stays as it is. Where
-  /// both sides move, an entry between the two nodes keeps its distance up to the sign.
+  /// Change of the cost of the entries of the node at `from` when it moves to `to` and the other
+  /// side stays as it is. If both sides move, an entry between the two nodes keeps its distance up
+  /// to the sign.
   template <int sign>
   double moved(
       const SparseMatrix& own, const Side& side, const Side& others, Index from, Index to) const {

@@ -7,12 +7,12 @@
 
 namespace matapprox::chord_fit {
 
-/// An ordering of small hop cost, by simulated annealing from `start`: swaps of two rows or two
-/// columns at a place distance exp(U ln(N/2)), where `together` of row and column alike. 5000 N
-/// proposals, fewer where that would take more than a few seconds, which is counted, not timed; the
-/// temperature falls geometrically from 0.003 sum|a| / N, which leaves what is good in the start,
-/// to a thousandth of that. Deterministic from the seed. `start` itself unless the end has a
-/// smaller hop cost. Throws Interrupted.
+/// Computes an ordering of small hop cost by simulated annealing from `start`. A proposal swaps two
+/// rows or two columns, with `together` both alike, at a place distance exp(U ln(N/2)). There are
+/// 5000 N proposals, or fewer if these would take more than a few seconds, which is counted, not
+/// timed. The temperature falls geometrically from 0.003 sum|a| / N, which preserves the good parts
+/// of the start, to a thousandth of that. The seed determines the result. Returns `start` unless
+/// the end has a smaller hop cost. Throws Interrupted.
 Ordering anneal_hops(const Entries& entries,
                      const Ordering& start,
                      const Vector& costs,

@@ -7,14 +7,14 @@
 
 namespace matapprox::chord_fit {
 
-/// Which row and which column of A stand at each place of what is fitted: T(p, q) =
-/// A(rows[p], columns[q]). Both empty: A as it is.
+/// The row and the column of A at each place of the fitted matrix: T(p, q) = A(rows[p],
+/// columns[q]). Both are empty for A as it is.
 struct Ordering {
   std::vector<Index> rows;
   std::vector<Index> columns;
 
   bool is_natural() const { return rows.empty(); }
-  /// Whether it changes nothing after all.
+  /// True if it leaves A unchanged.
   bool is_identity() const {
     return std::is_sorted(rows.begin(), rows.end()) &&
            std::is_sorted(columns.begin(), columns.end());
@@ -27,7 +27,7 @@ struct Ordering {
   bool operator==(const Ordering&) const = default;
 };
 
-/// The place of each node; empty where there are none.
+/// Returns the place of each node; empty if there are none.
 inline std::vector<Index> inverse_of(const std::vector<Index>& nodes) {
   std::vector<Index> places(nodes.size());
   for (std::size_t p = 0; p < nodes.size(); ++p)

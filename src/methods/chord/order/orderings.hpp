@@ -11,12 +11,12 @@
 
 namespace matapprox::chord_fit {
 
-/// Orderings that have been computed, so that a fit that goes on has the same ones.
+/// Orderings computed so far, so that a resumed fit has the same ones.
 using KnownOrderings = std::vector<std::pair<ChordOrder, std::shared_ptr<const Ordering>>>;
 
-/// The orderings of one matrix, each computed when it is asked for and then kept. A symmetric
-/// matrix has one permutation for rows and columns; so have rcm and spectral, which are of the
-/// graph of |A| + |A|^T, for every matrix.
+/// The orderings of one matrix, each computed on first use and then stored. A symmetric matrix has
+/// one permutation for rows and columns. So do rcm and spectral for every matrix, because they
+/// order the graph of |A| + |A|^T.
 class Orderings {
  public:
   /// A and control must outlive this.
@@ -26,14 +26,14 @@ class Orderings {
             const RunControl& control,
             KnownOrderings known);
 
-  /// kRcm, kSpectral or kHop; `pattern` and `symmetrized`: what the hop costs are of. Throws
-  /// Interrupted.
+  /// Returns the ordering kRcm, kSpectral or kHop; `pattern` and `symmetrized` define the hop
+  /// costs. Throws Interrupted.
   std::shared_ptr<const Ordering> of(ChordOrder kind,
                                      const ChordPattern& pattern,
                                      bool symmetrized);
-  /// best_shift for that pattern.
+  /// Returns best_shift for that pattern.
   Index shift(const ChordPattern& pattern);
-  /// Whether there are few entries that are not zero.
+  /// True if A has few nonzeros.
   bool is_sparse() { return entries().sparse; }
   bool is_quick() const { return is_quick_to_read(A_); }
   const KnownOrderings& known() const { return known_; }

@@ -1,4 +1,4 @@
-#include "methods/hierarchical/dealt_nodes.hpp"
+#include "methods/hierarchical/distributed_nodes.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,14 +8,14 @@
 namespace matapprox::blocks {
 namespace {
 
-/// Nodes of one worker in one request: some tens of milliseconds, after which a wish to stop is
-/// seen.
+/// Largest number of nodes of one worker in one request: some tens of milliseconds of work, after
+/// which a stop request is noticed.
 constexpr std::size_t kMaxNodesOfRequest = 256;
 
-/// Nodes of each worker, as numbers in a list.
+/// Nodes of each worker, as indices into a list.
 using Hands = std::vector<std::vector<std::size_t>>;
 
-/// Calls function(part) with the next nodes of each worker, until there are none left.
+/// Calls function(part) with the next nodes of each worker until none are left.
 template <class Function>
 void for_parts(const Hands& hands, const Function& function) {
   std::size_t longest = 0;
@@ -42,17 +42,17 @@ std::vector<T> chosen(const auto& all, const std::vector<std::size_t>& numbers) 
 
 }  // namespace
 
-/// The four parts of a node come one after the other, and one of them is the nearest to the
-/// diagonal: multiples of an irrational number, modulo 1, fall on all workers evenly, and not in
-/// step with that.
-std::size_t DealtNodes::next_worker() {
-  const double place = 0.6180339887498949 * static_cast<double>(dealt_++);
+/// The four children of a node are consecutive, and one of them is nearest to the diagonal.
+/// Multiples of an irrational number, modulo 1, reach all workers evenly and out of step with that
+/// pattern.
+std::size_t DistributedNodes::next_worker() {
+  const double place = 0.6180339887498949 * static_cast<double>(distributed_++);
   return static_cast<std::size_t>((place - std::floor(place)) * workers_->count());
 }
 
-void DealtNodes::choose(const std::vector<Node*>& nodes,
-                        const std::vector<double>& limits,
-                        double price) {
+void DistributedNodes::choose(const std::vector<Node*>& nodes,
+                              const std::vector<double>& limits,
+                              double price) {
   Hands hands(static_cast<std::size_t>(workers_->count()));
   for (std::size_t k = 0; k < nodes.size(); ++k) hands[next_worker()].push_back(k);
   for_parts(hands, [&](const Hands& part) {
@@ -68,7 +68,7 @@ void DealtNodes::choose(const std::vector<Node*>& nodes,
   });
 }
 
-std::vector<EncodedNode> DealtNodes::encode(const std::vector<const Node*>& nodes) {
+std::vector<EncodedNode> DistributedNodes::encode(const std::vector<const Node*>& nodes) {
   Hands hands(static_cast<std::size_t>(workers_->count()));
   for (std::size_t k = 0; k < nodes.size(); ++k) {
     const auto [encoder, is_new] = encoders_.emplace(nodes[k], 0);
