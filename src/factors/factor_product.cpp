@@ -25,7 +25,7 @@ namespace {
 void chain_apply(const std::vector<Factor>& factors,
                  bool transposed,
                  const ConstBlock& X,
-                 Block Y) {
+                 const Block& Y) {
   Matrix between;
   for (std::size_t k = 0; k < factors.size(); ++k) {
     const Factor& factor = factors[transposed ? k : factors.size() - 1 - k];
