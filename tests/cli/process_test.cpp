@@ -1,4 +1,5 @@
 // Limits of the program's environment: address space, disk, closed or full output streams.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,10 +14,7 @@ namespace matapprox::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::Ge;
 using testing::HasSubstr;
-using testing::Le;
 using testing::Not;
 
 /// Runs a line of shell in which $P is the program and $D a folder with the matrix a.mtx. SIGALRM
@@ -61,15 +59,16 @@ TEST(CliProcess, ALimitOnOpenFilesIsNoDamagedFile) {
                 .exit_code,
             0);
   int refused = 0;
-  for (const char* limit : {"4", "5", "6", "8", "64"}) {
+  for (int limit = 4; limit <= 20; ++limit) {
     const ProgramResult result =
-        run_line(folder, std::string("ulimit -n ") + limit + "; exec \"$P\" info $D/o.h5");
-    if (result.exit_code == 0) continue;
+        run_line(folder, fmt::format("ulimit -n {}; exec \"$P\" info $D/o.h5", limit));
+    constexpr int kNotLoaded = 127;  // no file is left for the shared libraries
+    if (result.exit_code == 0 || result.exit_code == kNotLoaded) continue;
     ++refused;
     EXPECT_THAT(result.err, HasSubstr("Too many open files")) << limit;
     EXPECT_THAT(result.err, Not(HasSubstr("not an HDF5 file"))) << limit;
   }
-  EXPECT_THAT(refused, AllOf(Ge(1), Le(4)));
+  EXPECT_GE(refused, 1);
 }
 
 // The program is copied to a folder without matapprox-mpi.
