@@ -91,7 +91,9 @@ _RETURNS = "Approximation\n    The factors, and what the method says about its r
 _MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
 
 
-def _fit_controls(name: str, progress: Any, max_seconds: float | None, target_error: float | None) -> Any:
+def _fit_controls(
+    name: str, progress: Any, max_seconds: float | None, target_error: float | None
+) -> Any:
     seconds = math.inf if max_seconds is None else real_number(name, "max_seconds", max_seconds)
     if seconds < 0:
         raise InvalidArgument(f"{name}: max_seconds {max_seconds} is negative")
