@@ -49,7 +49,7 @@ class Leader {
 /// Lets the processes work together more than once, with the same Store.
 class Session {
  public:
-  /// Called by all processes together; `process` must outlive the session.
+  /// Called by all processes together; `process` must outlive this object.
   Session(const Process& process, Store store);
   ~Session();
   Session(const Session&) = delete;
@@ -57,7 +57,7 @@ class Session {
   Session& operator=(const Session&) = delete;
   Session& operator=(Session&&) = delete;
 
-  /// Like lead_or_serve(), with the Store of the session.
+  /// Like lead_or_serve(), with the Store given to the constructor.
   void run(const std::function<void(const std::shared_ptr<Leader>& leader)>& body);
 
  private:

@@ -9,7 +9,7 @@
 // Sec. 3.2] compares P = softmax(A) softmax(B) with softmax(A) softmax(B E^T) F and claims that
 // they agree to eps |P y| for small delta and k = 5 ln(n) / (eps^2 - eps^3), because |exp(delta x
 // R) - exp(delta x) R| is small. It is not: the exponentials go to 1, so that the scores vanish.
-// With z = K^T R^T / sqrt(p), p x k,
+// Let z = K^T R^T / sqrt(p), p x k,
 //   softmax_rows(delta z) = (1 + delta (z - mean_rows(z))) / k + O(delta^2),
 // and for every token the layer goes to the mean of the rows of R, at a distance of O(delta).
 

@@ -26,9 +26,9 @@ Vector finite_difference_gradient(const std::function<double(const Vector&)>& f,
 /// below E, about 72 (h/R)^6 M/R, while h < R/3. A kink of f (a maximum, ReLU) or of f' (ELU, the
 /// square of ReLU) between the points: at most 10.2 E, wherever it is. Rounding: at most
 /// 2.1 k eps M / h for errors k eps M of the values; a hundred random roundings add up to k = 10.
-/// So
+/// The bound is therefore
 ///
-///     bound = 11 E + 21 eps / h,
+///     11 E + 21 eps / h,
 ///
 /// minimized over h = 2^-9, 2^-11, .., 2^-17: near 2.4e-12 at the first for smooth functions that
 /// are not too steep, and 6e-10 at the last, which avoids kinks. If the bound exceeds 1e-9, the

@@ -46,7 +46,7 @@ struct Sequence {
 /// (PREFIX.position, length x d, normal) or sines and cosines, row i column 2 j: sin(i
 /// 10000^(-2j/d)), column 2 j + 1 its cosine [VSP+17, Sec. 3.5]. Rows of padding are 0.
 ///
-/// As in BERT [DCLT19]: with `cls_token`, row 0 is a learned vector (PREFIX.cls), which is never
+/// Like BERT [DCLT19], with `cls_token` row 0 is a learned vector (PREFIX.cls), which is never
 /// padding; X then has one row more than the sequence, and positions count from it. With
 /// `segments`, the row of PREFIX.segment of a token's segment is added to the token: the first
 /// segment until the token `segment_separator` ends it, and so on to the last.

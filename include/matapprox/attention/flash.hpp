@@ -40,7 +40,7 @@ struct FlashOptions {
 /// FLASH, the gated attention unit: out = (U o (E V)) W_o, U, V = SiLU(X W_u), SiLU(X W_v) (N x e),
 /// Z = SiLU(X W_z) (N x s), with queries and keys scaled and shifted copies of Z. [HDLL22]
 ///
-/// With chunks of g tokens, E = a(Q K^T / g) within a chunk, plus Ql Kl^T / N between all tokens,
+/// Chunks of g tokens give E = a(Q K^T / g) within a chunk, plus Ql Kl^T / N between all tokens,
 /// where Ql and Kl are a second pair of copies. With `chunk` 0, E = a(Q K^T / N). a is relu^2, or
 /// the Laplace distribution function of [MZK+23], which published comparisons use. One head, no
 /// softmax: padding is zeroed in V, and N is the number of tokens. N (3 d e + d s + g (s + e) + 2 s

@@ -42,7 +42,7 @@ struct RevisitedLinformerOptions {
 /// The order of the products gives 2 N p d + 2 N k d multiplications besides the projections (the
 /// paper's count omits E K and F V). The paper does not state over which axis each softmax runs:
 /// its D_A, the sums of columns, implies queries over tokens and keys over features (`as_printed`).
-/// With queries over features and keys over the k mixtures, E is row-stochastic except for F
+/// If queries are over features and keys over the k mixtures, E is row-stochastic except for F
 /// (`row_stochastic`), and E = F = I then gives scaled efficient attention. E and F are learned
 /// from N(0, 1/length), or both are multiples of one fixed R with entries N(0, 1/k), an untrained
 /// parameter. With the paper's delta the scores vanish, and each row of E is the mean of the rows

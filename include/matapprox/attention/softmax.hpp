@@ -18,7 +18,7 @@ struct SoftmaxOptions {
 /// memory, no N x N array. [RS21; DFE+22] A row whose keys are all masked gives 0. 2 d N^2 + 4 d^2
 /// N multiplications; parameters 4 d^2 + 4 d. Causal: yes.
 ///
-/// With `residual_scores` it is Realformer: S_l = Q_l K_l^T / sqrt(p) + S_{l-1}. [HRKA21] This
+/// `residual_scores` makes it Realformer: S_l = Q_l K_l^T / sqrt(p) + S_{l-1}. [HRKA21] This
 /// forms no N x N array either: queries and keys of all layers so far are side by side, N x 2 d
 /// numbers per layer, with (l + 2) d N^2 + 4 d^2 N multiplications in layer l = 0, 1, ...
 template <class T>

@@ -34,7 +34,7 @@ struct KnownFacts {
 /// A real m x n matrix, defined by its products with blocks: the central interface of this library.
 /// Inputs, lazy combinations and approximations are all operators and can be combined freely.
 ///
-/// To add an operator, implement rows, cols, cost, description, do_apply and do_apply_transpose;
+/// A new operator has to implement rows, cols, cost, description, do_apply and do_apply_transpose;
 /// the other members have defaults. Operators are immutable: every const member may be called from
 /// several threads, and its result is bit-identical for any number of threads.
 class LinearOperator {

@@ -86,7 +86,7 @@ class BlockMatrix {
 
   Matrix apply(const ConstBlock& X) const;
   Matrix apply_transpose(const ConstBlock& X) const;
-  /// Y = A X, or A^T X if `transposed`.
+  /// Y = A X, or A^T X if `transposed`, without memory for a second Y.
   void multiply(bool transposed, const ConstBlock& X, Block Y) const;
   Matrix columns(std::span<const Index> J) const;  ///< A(:, J)
   Matrix rows_at(std::span<const Index> I) const;  ///< A(I, :)^T

@@ -115,7 +115,7 @@ struct Measurement {
 ///
 /// Cost: every column of A and B once if exact; if estimated, `probes` products with each and 16 m
 /// multiplications for each probe, or the columns; then at most 2 spectral_iterations products.
-/// With kQuick each of the three is limited to about options.exact_limit multiplications, where
+/// kQuick: each of the three is limited to about options.exact_limit multiplications, where
 /// multiplications by one vector count 16 times, the cost of reading a stored matrix. Columns then
 /// replace vectors if vectors would take more and A computes its entries (kernel matrices): a
 /// quarter of the limit for the columns, at most all of it for the diagonals. The spectral bound

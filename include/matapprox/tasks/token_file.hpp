@@ -58,7 +58,7 @@ struct TokenFileOptions {
 /// The rows selected by a share are the same for every seed; the order of the samples within a
 /// split depends on the seed, because files are often sorted by class.
 ///
-/// With `folds` = K, all rows of the file, independent of their split, are divided into K parts;
+/// If `folds` = K, all rows of the file, independent of their split, are divided into K parts;
 /// one is the test set, a share of the others the validation set. With the role kValidation, the
 /// rows for training and validation are divided, one part is the validation set, and the test set
 /// is that of a run without folds, as in [WKZL23, Sec. 4.2]. Parts are stratified: the numbers of

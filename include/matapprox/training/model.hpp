@@ -64,7 +64,7 @@ struct ModelDescription {
 /// of the task, or 1 for a number. With embedding.norm, cls_token, segments and a pooler, post_norm
 /// blocks of softmax attention and norm_epsilon 1e-12 it is a BERT with a classifier. [DCLT19]
 ///
-/// With a pair_separator a sample is two texts, divided by its first token of that id. Each passes
+/// A sample with a pair_separator is two texts, divided by its first token of that id. Each passes
 /// separately through the same embedding, blocks and pool, which gives u and v (0 for a text
 /// without tokens); pooler and head read [u, v, |u - v|, u o v]. Auxiliary losses are the mean of
 /// both. Parameters are those of a model for one text, except for a head of four times the width.

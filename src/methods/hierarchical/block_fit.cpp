@@ -198,7 +198,7 @@ BlockFit fit_within_tolerance(BlockTree& tree,
   const auto at_price = [&](double price) { return choices.at_price(price, control); };
   std::optional<BlockFit> best;
   double reaching = 0;      // the last share that reached the tolerance
-  Index beyond = 0;         // bytes of the last fit that did not; 0: none yet
+  Index beyond = 0;         // bytes of the last fit that missed it; 0: none yet
   double chosen_bytes = 0;  // estimate for the last choice that was encoded
   bool is_within = false;   // true if that choice reached the tolerance
   const auto is_small_enough = [&] {
