@@ -188,12 +188,12 @@ struct Listing {
 
 /// Maximum depth of groups. HDF5 resolves each name from the root, so the time for all names grows
 /// with the square of the depth.
-constexpr std::ptrdiff_t kDeepest = 100;
+constexpr std::ptrdiff_t kMaxGroupDepth = 100;
 
 herr_t collect_dataset(hid_t, const char* name, const H5O_info_t* info, void* data) {
   auto& listing = *static_cast<Listing*>(data);
   const std::string_view path = name;
-  listing.too_deep = std::count(path.begin(), path.end(), '/') > kDeepest;
+  listing.too_deep = std::count(path.begin(), path.end(), '/') > kMaxGroupDepth;
   if (listing.too_deep) return 1;
   if (info->type == H5O_TYPE_DATASET) listing.names.push_back("/" + std::string(name));
   return listing.names.size() >= listing.limit ? 1 : 0;
@@ -207,9 +207,10 @@ std::vector<std::string> list_datasets(const Handle& file,
   const ErrorSilencer silencer;
   Listing listing{{}, limit};
   H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_NATIVE, collect_dataset, &listing, H5O_INFO_BASIC);
-  if (listing.too_deep)
-    throw FileError(
-        fmt::format("{}: groups are nested more than {} deep; name the dataset", path, kDeepest));
+  if (listing.too_deep) {
+    throw FileError(fmt::format(
+        "{}: groups are nested more than {} deep; name the dataset", path, kMaxGroupDepth));
+  }
   return std::move(listing.names);
 }
 

@@ -24,7 +24,7 @@ thread_local bool external_files_allowed = false;
 constexpr const char* kHowToAllow =
     "other files are read only with --allow-external (allow_external in C++ and Python)";
 /// Maximum nesting of virtual datasets.
-constexpr int kDeepest = 8;
+constexpr int kMaxVirtualDepth = 8;
 
 [[noreturn]] void refuse_external(const std::string& what,
                                   const std::string& kind,
@@ -181,7 +181,7 @@ void check_virtual(const Handle& dataset,
                    const std::string& what,
                    int depth) {
   std::size_t count = 0;
-  if (H5Pget_virtual_count(layout.id(), &count) < 0 || depth > kDeepest)
+  if (H5Pget_virtual_count(layout.id(), &count) < 0 || depth > kMaxVirtualDepth)
     throw FileError(fmt::format("{}: a virtual dataset that is damaged or nested too deep", what));
   double mapped = 0;
   for (std::size_t k = 0; k < count; ++k) {
