@@ -264,6 +264,19 @@ double memory_bound(const StreamingSketch& sketch, Index rows) {
          16 * static_cast<double>(b) * static_cast<double>(sketch.state().cols);
 }
 
+report::Json interrupted_json(const SketchCommand& command,
+                              const StreamRun& run,
+                              double stream_seconds) {
+  report::Json json = report::document_head(command.common.seed(), threads());
+  json["source"] = command.source;
+  json["interrupted"] = true;
+  json["rows_seen"] = run.rows();
+  json["stream_seconds"] = stream_seconds;
+  json["checkpoint"] = nullptr;
+  if (!command.checkpoint.empty()) json["checkpoint"] = place_of_output(command.checkpoint);
+  return json;
+}
+
 report::Json sketch_json(const SketchCommand& command,
                          const StreamRun& run,
                          const Finished& finished,
@@ -273,6 +286,7 @@ report::Json sketch_json(const SketchCommand& command,
   const Approximation& B = finished.result.approximation;
   report::Json json = report::document_head(o.seed, threads());
   json["source"] = command.source;
+  json["interrupted"] = false;
   json["rows"] = B.rows();
   json["cols"] = B.cols();
   json["rank"] = o.rank;
@@ -399,6 +413,7 @@ int run_sketch(const SketchCommand& command) {
                            run.rows())
              : fmt::format("interrupted after {} rows; the same command with --resume goes on",
                            run.rows()));
+    command.json.write(interrupted_json(command, run, stream_seconds));
     return kInterrupted;
   }
   save_result(command, *finished, stream_seconds + finished->seconds);

@@ -111,7 +111,8 @@ int run_evaluate(const EvaluateCommand& command) {
   if (!command.outputs.empty())
     write_block(command.outputs, outputs_of(saved, *task, split, command.samples));
   report::Json json = report::document_head(saved.seed, threads());
-  add_to(json, report);
+  add_model(json, saved);
+  add_result(json, report);
   command.json.write(json);
   if (!command.json.replaces_text()) write_stdout(report_text(report));
   return kDone;

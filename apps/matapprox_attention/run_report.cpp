@@ -199,8 +199,7 @@ void add_model(report::Json& json, const training::SavedModel& saved) {
   if (!saved.state.start.empty()) json["deviations"] = deviations_json(saved);
 }
 
-void add_to(report::Json& json, const RunReport& report) {
-  add_model(json, report.saved);
+void add_result(report::Json& json, const RunReport& report) {
   const training::Evaluation& e = report.evaluation;
   json["result"] = {{"split", split_name(report.split)},
                     {"data_seed", report.data_seed},

@@ -30,8 +30,8 @@ struct RunReport {
 };
 
 std::string report_text(const RunReport& report);
-/// Adds what add_model() adds, the result and the baselines.
-void add_to(report::Json& json, const RunReport& report);
+/// Adds the result and the baselines.
+void add_result(report::Json& json, const RunReport& report);
 
 /// Chart of loss and error against steps.
 report::Chart training_chart(const std::vector<training::TrainingPoint>& history);

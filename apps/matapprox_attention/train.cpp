@@ -234,6 +234,17 @@ FilePlan check(const TrainCommand& command) {
   return files;
 }
 
+/// Settings, progress and end of the training, in one document for finished and interrupted runs.
+report::Json training_json(const TrainCommand& command,
+                           const training::SavedModel& saved,
+                           training::TrainingEnd end) {
+  report::Json json = report::document_head(saved.seed, threads());
+  add_model(json, saved);
+  json["training"]["end"] = enum_name(end);
+  json["saved_to"] = place_of_output(command.output);
+  return json;
+}
+
 /// Tests the best parameters and reports the result of the run.
 void write_report(const TrainCommand& command,
                   const training::SavedModel& saved,
@@ -249,20 +260,18 @@ void write_report(const TrainCommand& command,
     if (const auto baseline = tokenwise_baseline(command, saved, task))
       report.baselines.push_back(*baseline);
   }
-  report::Json json = report::document_head(saved.seed, threads());
-  add_to(json, report);
-  json["training"]["end"] = enum_name(end);
-  const std::string saved_to = place_of_output(command.output);
-  json["saved_to"] = saved_to;
+  report::Json json = training_json(command, saved, end);
+  add_result(json, report);
   command.json.write(json);
   command.chart.write([&] { return training_chart(saved.state.history); });
   command.deviation_chart.write([&] { return deviation_chart(saved); });
   if (command.json.replaces_text()) return;
   const char* more =
       end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
-  write_stdout(
-      report_text(report) +
-      fmt::format("\nended by {}; saved to {}{}\n", enum_name(end), visible_text(saved_to), more));
+  write_stdout(report_text(report) + fmt::format("\nended by {}; saved to {}{}\n",
+                                                 enum_name(end),
+                                                 visible_text(place_of_output(command.output)),
+                                                 more));
 }
 
 int run_train(TrainCommand& command) {
@@ -294,6 +303,7 @@ int run_train(TrainCommand& command) {
     note(command.common.quiet(),
          fmt::format("interrupted after step {}; the same command with --resume goes on",
                      saved.state.optimizer.step));
+    command.json.write(training_json(command, saved, end));
     return kInterrupted;
   }
   write_report(command, saved, *task, trainer, end);

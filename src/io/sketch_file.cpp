@@ -54,10 +54,20 @@ void write_range(const Location& root, const Matrix& transposed, Index rows) {
       });
 }
 
+/// The numbers of a sketch are finite when it is written.
+void require_finite(const Location& root,
+                    const std::string& name,
+                    const double* values,
+                    Index count) {
+  if (!Eigen::Map<const Vector>(values, count).allFinite())
+    fail_sketch(root, name + " holds NaN or Inf");
+}
+
 void read_matrix_rows(const Location& root, const std::string& name, Block A) {
   if (A.rows() == 0) return;
   hdf5::read_values(
       root, name, {A.rows(), A.cols()}, [&](Index first, Index count, const double* values) {
+        require_finite(root, name, values, count * A.cols());
         for (Index i = 0; i < count; ++i) {
           for (Index j = 0; j < A.cols(); ++j) A(first + i, j) = values[i * A.cols() + j];
         }
@@ -68,6 +78,7 @@ void read_range(const Location& root, Matrix& transposed, Index rows) {
   if (rows == 0) return;
   const Index k = transposed.rows();
   hdf5::read_values(root, "Y", {rows, k}, [&](Index first, Index count, const double* values) {
+    require_finite(root, "Y", values, count * k);
     std::copy_n(values, count * k, transposed.data() + first * k);
   });
 }

@@ -159,8 +159,10 @@ Index stored_in(const cholmod_factor& L) {
 /// A^-1 of a symmetric positive definite A.
 class CholeskyInverse final : public LinearOperator {
  public:
-  explicit CholeskyInverse(CholmodFactor factor)
-      : factor_(std::move(factor)), stored_(stored_in(*factor_)) {}
+  CholeskyInverse(CholmodFactor factor, double averaged_asymmetry)
+      : factor_(std::move(factor)),
+        stored_(stored_in(*factor_)),
+        averaged_asymmetry_(averaged_asymmetry) {}
 
   Index rows() const override { return static_cast<Index>(factor_->n); }
   Index cols() const override { return rows(); }
@@ -172,7 +174,10 @@ class CholeskyInverse final : public LinearOperator {
             .multiplications_per_column = solve};
   }
   KnownFacts known_facts() const override {
-    return {.symmetric = true, .nonzeros = {}, .frobenius_norm = {}};
+    return {.symmetric = true,
+            .nonzeros = {},
+            .frobenius_norm = {},
+            .averaged_asymmetry = averaged_asymmetry_};
   }
   std::string description() const override {
     return fmt::format("inverse by Cholesky factorization, {} stored entries", stored_);
@@ -205,6 +210,7 @@ class CholeskyInverse final : public LinearOperator {
 
   CholmodFactor factor_;
   Index stored_;
+  double averaged_asymmetry_;
 };
 
 // ---------------------------------------------------------------------------------- UMFPACK
@@ -260,7 +266,7 @@ void equilibrate(SparseMatrix& A, Vector& row_scale, Vector& column_scale) {
 /// therefore factorizes (R A C)^T.
 class LuInverse final : public LinearOperator {
  public:
-  LuInverse(const SparseMatrix& A, bool symmetric) : A_(A), symmetric_(symmetric) {
+  LuInverse(const SparseMatrix& A, const Symmetry& symmetry) : A_(A), symmetry_(symmetry) {
     if (A_.nonZeros() == 0) refuse_singular(0);
     equilibrate(A_, row_scale_, column_scale_);
     umfpack_dl_defaults(control_.data());
@@ -300,7 +306,10 @@ class LuInverse final : public LinearOperator {
             .multiplications_per_column = solve};
   }
   KnownFacts known_facts() const override {
-    return {.symmetric = symmetric_, .nonzeros = {}, .frobenius_norm = {}};
+    return {.symmetric = symmetry_.symmetric,
+            .nonzeros = {},
+            .frobenius_norm = {},
+            .averaged_asymmetry = symmetry_.largest_difference};
   }
   std::string description() const override {
     return fmt::format("inverse by LU factorization, {} stored entries", stored_);
@@ -345,7 +354,7 @@ class LuInverse final : public LinearOperator {
   SparseMatrix A_;  ///< R A C, for the steps of refinement
   Vector row_scale_;
   Vector column_scale_;
-  bool symmetric_;
+  Symmetry symmetry_;
   std::array<double, UMFPACK_CONTROL> control_{};
   std::unique_ptr<void, FreeNumeric> numeric_;
   Index stored_ = 0;
@@ -365,15 +374,15 @@ std::shared_ptr<const LinearOperator> inverse_operator(const SparseMatrix& matri
           matrix.cols());
   require_finite(matrix, "inverse");
   const SparseMatrix A = sorted_and_compressed(matrix);
-  const bool symmetric = rounding_symmetry(A).symmetric;
-  if (symmetric && (A.diagonal().array() > 0).all()) {
+  const Symmetry symmetry = rounding_symmetry(A);
+  if (symmetry.symmetric && (A.diagonal().array() > 0).all()) {
     if (CholmodFactor factor = cholesky(A)) {
       const double smallest = smallest_relative_pivot(*factor, A);
       if (smallest < kSmallestPivot) refuse_singular(smallest);
-      return std::make_shared<CholeskyInverse>(std::move(factor));
+      return std::make_shared<CholeskyInverse>(std::move(factor), symmetry.largest_difference);
     }
   }
-  return std::make_shared<LuInverse>(A, symmetric);
+  return std::make_shared<LuInverse>(A, symmetry);
 }
 
 std::vector<std::pair<std::string, std::string>> sparse_solver_versions() {

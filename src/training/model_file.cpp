@@ -104,6 +104,8 @@ std::vector<float> read_parameters(const Location& root, const attention::Parame
           float* own = values.data() + p.offset + first * p.cols;
           std::transform(
               rows, rows + count * p.cols, own, [](double x) { return static_cast<float>(x); });
+          if (!std::all_of(own, own + count * p.cols, [](float x) { return std::isfinite(x); }))
+            damaged(root, p.name + " holds NaN or Inf");
         });
   }
   return values;

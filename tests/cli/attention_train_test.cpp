@@ -29,13 +29,16 @@ TEST(CliAttentionTrain, ResumedTrainingEndsAtTheSameBits) {
   };
   ASSERT_EQ(run_attention(command(whole) + Arguments{"--threads", "1"}).exit_code, 0);
 
-  RunningProgram running(Arguments{"attention"} + command(cut) + Arguments{"--threads", "2"});
+  RunningProgram running(Arguments{"attention"} + command(cut) +
+                         Arguments{"--threads", "2", "--json", "-"});
   while (!std::filesystem::exists(cut)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   running.send(SIGINT);
   const ProgramResult stopped = running.wait();
   ASSERT_EQ(stopped.exit_code, 130) << stopped.err;
-  EXPECT_EQ(stopped.out, "");
+  EXPECT_EQ(stopped.json()["training"]["end"], "interrupted");
+  EXPECT_EQ(stopped.json()["saved_to"], cut);
   const json described = run_program({"info", cut, "--json", "-"}).json();
+  EXPECT_EQ(stopped.json()["training"]["steps_taken"], described["training"]["steps_taken"]);
   EXPECT_GE(described["training"]["steps_taken"], 100);
   ASSERT_LT(described["training"]["steps_taken"], 600);
 

@@ -165,7 +165,7 @@ TEST(CliSketch, InterruptKeepsTheSketchWhileThePipeIsSilent) {
   const std::string pipe = folder + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const Arguments command =
-      sketch_command(pipe, folder + "/out.h5", {"--checkpoint", folder + "/s.h5"});
+      sketch_command(pipe, folder + "/out.h5", {"--checkpoint", folder + "/s.h5", "--json", "-"});
   RunningProgram running(command);
   const int descriptor = open(pipe.c_str(), O_WRONLY);
   const std::string bytes = array_text(streamed_matrix());
@@ -178,6 +178,9 @@ TEST(CliSketch, InterruptKeepsTheSketchWhileThePipeIsSilent) {
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_THAT(result.err, HasSubstr("interrupted after 4096 rows; the same command with --resume"));
   EXPECT_EQ(load_sketch(folder + "/s.h5").sketch.rows_seen(), 4096);
+  EXPECT_EQ(result.json()["interrupted"], true);
+  EXPECT_EQ(result.json()["rows_seen"], 4096);
+  EXPECT_EQ(result.json()["checkpoint"], folder + "/s.h5");
   EXPECT_FALSE(std::filesystem::exists(folder + "/out.h5"));
 }
 

@@ -3,11 +3,15 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <cmath>
+#include <limits>
+
 #include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "support/expect_close.hpp"
+#include "support/hdf5_writing.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
 #include "support/sanitizers.hpp"
@@ -88,6 +92,19 @@ TEST(SketchFile, RefusesOtherFiles) {
   EXPECT_REFUSED(InvalidArgument,
                  save_sketch(folder + "/n.h5", part_sketch(40), {"", {{"a\nb", 1}}, 0}),
                  "line end");
+}
+
+TEST(SketchFile, NumbersThatAreNotFiniteAreDamage) {
+  const std::string path = test::temporary_dir() + "/sketch.h5";
+  for (const char* name : {"X", "Y", "Z", "W"}) {
+    save_sketch(path, part_sketch(40), {});
+    test::replace_first_number(path, name, 0.5);
+    EXPECT_NO_THROW(load_sketch(path)) << name;
+    for (const double value : {std::nan(""), -std::numeric_limits<double>::infinity()}) {
+      test::replace_first_number(path, name, value);
+      EXPECT_REFUSED(FileError, load_sketch(path), std::string(name) + " holds NaN or Inf");
+    }
+  }
 }
 
 // A damaged file is refused, or loads unchanged because the damage hit padding.

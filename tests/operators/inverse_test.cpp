@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "matapprox/core/error.hpp"
@@ -52,6 +53,21 @@ TEST_F(InverseOperator, TakesLuWhereSymmetricButIndefinite) {
   // The backward error of the solution is gamma_6, multiplied by the condition number 3 (Higham,
   // Theorem 9.4).
   EXPECT_CLOSE(inverse->apply(Matrix::Identity(2, 2)), expected / 3, 3 * rounding(6));
+}
+
+/// Cholesky reads one of both triangles, and methods for symmetric matrices may use either, so the
+/// difference is stated.
+TEST_F(InverseOperator, StatesTheAsymmetryOfTheMatrix) {
+  const double next = std::nextafter(-1.0, 0.0);
+  for (const double diagonal : {2.0, 0.5}) {
+    Matrix A(2, 2);
+    A << diagonal, -1, next, diagonal;
+    const auto inverse = inverse_operator(sparse_of(A));
+    EXPECT_NE(inverse->description().find(diagonal > 1 ? "Cholesky" : "LU"), std::string::npos);
+    EXPECT_TRUE(*inverse->known_facts().symmetric);
+    EXPECT_EQ(inverse->known_facts().averaged_asymmetry, 1 + next);
+  }
+  EXPECT_EQ(inverse_operator(grid_laplacian(3))->known_facts().averaged_asymmetry, 0);
 }
 
 TEST_F(InverseOperator, SolvesLargerSystems) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <vector>
 
 namespace matapprox::test {
 
@@ -29,6 +30,23 @@ void write_dataset(const std::string& path,
   H5Sclose(space);
   const bool closed = H5Fclose(file) >= 0;
   if (!written || !closed) throw std::runtime_error("cannot write " + path);
+}
+
+void replace_first_number(const std::string& path, const std::string& name, double value) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, name.c_str(), H5P_DEFAULT);
+  const hid_t space = H5Dget_space(dataset);
+  std::vector<double> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
+  const bool read =
+      H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
+  if (read) values.at(0) = value;
+  const bool written =
+      H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0;
+  if (H5Aexists(dataset, "crc32") > 0) H5Adelete(dataset, "crc32");
+  H5Sclose(space);
+  H5Dclose(dataset);
+  const bool closed = H5Fclose(file) >= 0;
+  if (!read || !written || !closed) throw std::runtime_error("cannot change " + name);
 }
 
 }  // namespace matapprox::test

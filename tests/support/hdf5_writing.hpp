@@ -22,4 +22,7 @@ void write_dataset(const std::string& path,
                    const Matrix& values,
                    const DatasetLayout& layout);
 
+/// Replaces the first number of a dataset as another program might, which leaves no checksum.
+void replace_first_number(const std::string& path, const std::string& name, double value);
+
 }  // namespace matapprox::test

@@ -4,7 +4,12 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <cmath>
+#include <limits>
+
 #include "matapprox/core/error.hpp"
+#include "support/expect_close.hpp"
+#include "support/hdf5_writing.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox {
@@ -61,6 +66,17 @@ TEST(ModelFile, KeepsTheStartAndTheDeviationsFromIt) {
   saved.state.deviations.pop_back();  // the history has two entries
   training::save_model(path, saved);
   EXPECT_THROW(training::load_model(path), FileError);
+}
+
+TEST(ModelFile, ParametersThatAreNotFiniteAreDamage) {
+  const std::string path = test::temporary_dir() + "/model.h5";
+  training::save_model(path, model_to_save());
+  const Model<float> model(model_to_save().model);
+  const std::string name = model.parameters().parameters().back().name;
+  for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    test::replace_first_number(path, "parameters/" + name, value);
+    EXPECT_REFUSED(FileError, training::load_model(path), name + " holds NaN or Inf");
+  }
 }
 
 /// Contents of a dataset of a file.

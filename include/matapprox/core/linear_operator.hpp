@@ -26,7 +26,8 @@ struct KnownFacts {
   std::optional<Index> nonzeros;  ///< entries that are not 0
   std::optional<double> frobenius_norm;
   /// If A is symmetric only up to rounding, the largest |a_ij - a_ji|; else 0. Methods for
-  /// symmetric matrices may use either of a_ij and a_ji in place of the other.
+  /// symmetric matrices may use either of a_ij and a_ji in place of the other. If A is the inverse
+  /// of a stored matrix, a_ij are the entries of that matrix.
   double averaged_asymmetry = 0;
   std::optional<double> largest_entry = {};  ///< the largest magnitude
 };
