@@ -44,7 +44,7 @@ FilePlan& FilePlan::replaces(const std::string& option, const std::string& path,
   add(option, path);
   const bool may_exist = force_ || resumed;
   check_output(path, may_exist);
-  if (!may_exist) leave_others_alone(path);
+  if (!may_exist) keep_foreign_files(path);
   return *this;
 }
 

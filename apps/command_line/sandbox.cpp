@@ -250,13 +250,13 @@ class Watch {
 
 /// Collects the report until the child closes its end or its time is up; then reaps the child.
 Outcome wait_for(Child& child, const SandboxLimits& limits) {
-  constexpr int kMillisecondsBetweenLooks = 50;
+  constexpr int kPollMilliseconds = 50;
   Outcome outcome;
   Watch watch(limits);
   std::array<char, 4096> buffer{};
   for (;;) {
     pollfd waiting{child.pipe_end(), POLLIN, 0};
-    const int ready = poll(&waiting, 1, kMillisecondsBetweenLooks);
+    const int ready = poll(&waiting, 1, kPollMilliseconds);
     if (ready <= 0) {
       outcome.timed_out = watch.is_over(child);
       if (outcome.timed_out) break;

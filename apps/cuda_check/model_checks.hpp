@@ -104,7 +104,7 @@ void check_precision(Checker<Queue>& check) {
     std::get<MultiHeadShape>(block.attention).attention_dropout = 0.3;
     block.dropout = 0.2;
   }
-  lay_out(model);
+  assign_slots(model);
   const auto parameters = test_numbers<float>(model.parameters, 33);
   const auto gradient = [&](auto zero) {
     using T = decltype(zero);

@@ -66,7 +66,7 @@ int run_apply(const ApplyCommand& command) {
   json["seconds"] = seconds;
   if (!(to_stdout && command.json.replaces_text())) write_block(command.output, Y);
   json["output"] =
-      to_stdout ? report::Json(nullptr) : report::Json(place_of_output(command.output));
+      to_stdout ? report::Json(nullptr) : report::Json(actual_output_path(command.output));
   json["values"] = to_stdout ? values_json(Y) : report::Json(nullptr);
   command.json.write(json);
   return kDone;

@@ -198,7 +198,7 @@ std::optional<Measurement> measured_result(const Session& session, const RunResu
 /// Resume state of this run's last checkpoint; empty if another program has changed the file.
 ResumeState state_of_checkpoint(const Session& session) {
   const ApproximateCommand& command = session.command;
-  const std::string path = place_of_output(command.output);
+  const std::string path = actual_output_path(command.output);
   try {
     SavedFit fit = load_checkpoint(path, session.method, session.options, command.size.precision());
     refuse_other_matrix(path, fit, session.input);
@@ -240,7 +240,7 @@ ComparisonRow show(const Session& session,
   report.path = command.input.path();
   report.description = session.input.matrix->description();
   report.facts = session.facts;
-  const std::string saved_to = place_of_output(command.output);
+  const std::string saved_to = actual_output_path(command.output);
   report.basis = "saved to " + saved_to;
   report.seed = command.common.seed();
   report.threads = threads();

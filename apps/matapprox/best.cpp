@@ -118,7 +118,7 @@ std::optional<std::string> saved(const BestCommand& command,
   save(command.output,
        result.approximation,
        saved_record(loaded, run, result.measurement, interrupt_requested(), ResumeState{}));
-  return place_of_output(command.output);
+  return actual_output_path(command.output);
 }
 
 std::exception_ptr failure_of_report(const BestCommand& command,

@@ -110,7 +110,7 @@ Comparison run_comparison(const CompareCommand& command,
     save(path,
          result.approximation,
          saved_record(loaded, result, row.measurement, row.interrupted, ResumeState{}));
-    row.saved_to = place_of_output(path);
+    row.saved_to = actual_output_path(path);
   };
   Comparison comparison = compare(*loaded.matrix, options, control, events);
   comparison.path = command.input.path();

@@ -32,7 +32,7 @@ int run_export(const ExportCommand& command) {
   for (const std::string& file : exported_files(command.output, saved.approximation))
     plan.replaces(file, file);
   std::vector<std::string> files = export_approximation(command.output, saved.approximation);
-  for (std::string& file : files) file = place_of_output(file);
+  for (std::string& file : files) file = actual_output_path(file);
 
   report::Json json = report::document_head(saved.approximation.summary.seed, threads());
   json["saved"] = command.saved;

@@ -144,7 +144,7 @@ class StreamRun {
     const Stopwatch clock;
     try {
       SketchedApproximation result = sketch_->finish();
-      stop_if_asked();
+      throw_if_stop_requested();
       return Finished{std::move(result), clock.seconds()};
     } catch (const Interrupted&) {
       return std::nullopt;
@@ -273,7 +273,7 @@ report::Json interrupted_json(const SketchCommand& command,
   json["rows_seen"] = run.rows();
   json["stream_seconds"] = stream_seconds;
   json["checkpoint"] = nullptr;
-  if (!command.checkpoint.empty()) json["checkpoint"] = place_of_output(command.checkpoint);
+  if (!command.checkpoint.empty()) json["checkpoint"] = actual_output_path(command.checkpoint);
   return json;
 }
 
@@ -308,7 +308,7 @@ report::Json sketch_json(const SketchCommand& command,
   json["rows_per_second"] = run.rows_per_second(stream_seconds);
   json["memory_bound_bytes"] = memory_bound(sketch, B.rows());
   json["peak_memory_bytes"] = peak_memory_bytes();
-  json["saved_to"] = place_of_output(command.output);
+  json["saved_to"] = actual_output_path(command.output);
   return json;
 }
 
@@ -326,7 +326,7 @@ std::string sketch_text(const SketchCommand& command,
                   command.source == "-" ? "standard input" : visible_text(command.source),
                   B.rows(),
                   B.cols());
-  text += fmt::format("saved to     {}\n", visible_text(place_of_output(command.output)));
+  text += fmt::format("saved to     {}\n", visible_text(actual_output_path(command.output)));
   text += fmt::format("rank         {}, from a sketch with k = {}, s = {}, q = {}\n",
                       o.rank,
                       o.range_size,

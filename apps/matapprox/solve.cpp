@@ -214,7 +214,7 @@ report::Json solution_json(const SolveCommand& command,
   const bool to_stdout = command.output == "-";
   json["output"] = command.output.empty() || to_stdout
                        ? report::Json(nullptr)
-                       : report::Json(place_of_output(command.output));
+                       : report::Json(actual_output_path(command.output));
   json["values"] = to_stdout ? values_json(X) : report::Json(nullptr);
   return json;
 }

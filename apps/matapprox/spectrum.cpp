@@ -110,7 +110,7 @@ int run_spectrum(const SpectrumCommand& command) {
   json["seconds"] = seconds;
   if (!command.vectors.empty()) write_block(command.vectors, found.vectors);
   json["output"] = command.vectors.empty() ? report::Json(nullptr)
-                                           : report::Json(place_of_output(command.vectors));
+                                           : report::Json(actual_output_path(command.vectors));
   command.json.write(json);
   if (!command.json.replaces_text() && command.vectors != "-") {
     write_stdout(text_of(found, command.nearest, seconds));

@@ -51,7 +51,7 @@ int run_import(const ImportCommand& command) {
   const std::string kind = set.features > 0 ? fmt::format("{} features a token", set.features)
                                             : fmt::format("{} token ids", set.vocabulary);
   write_stdout(fmt::format("{}: {} sequences of up to {} tokens, {}, {} {}\n",
-                           visible_text(place_of_output(command.output)),
+                           visible_text(actual_output_path(command.output)),
                            set.size(),
                            set.longest(),
                            kind,

@@ -141,9 +141,9 @@ class Experiment {
   void keep_failure(const ExperimentRow& row, std::exception_ptr failure);
   /// The state from which the row continues: its checkpoint, the parameters that it begins with, or
   /// a fresh start.
-  training::TrainingState begun(const ExperimentRow& row,
-                                const training::Model<float>& model,
-                                const training::Trainer& trainer);
+  training::TrainingState initial_state(const ExperimentRow& row,
+                                        const training::Model<float>& model,
+                                        const training::Trainer& trainer);
   void keep(const FinishedRow& finished, const training::SavedModel& saved);
   void say(const std::string& text) const {
     if (events_.note) events_.note(text);
@@ -265,9 +265,9 @@ void Experiment::keep_failure(const ExperimentRow& row, std::exception_ptr failu
   if (events_.failed) events_.failed(row.name());
 }
 
-training::TrainingState Experiment::begun(const ExperimentRow& row,
-                                          const training::Model<float>& model,
-                                          const training::Trainer& trainer) {
+training::TrainingState Experiment::initial_state(const ExperimentRow& row,
+                                                  const training::Model<float>& model,
+                                                  const training::Trainer& trainer) {
   const std::string path = checkpoint_of(row);
   const std::lock_guard lock(mutex_);
   std::error_code ignored;
@@ -300,7 +300,7 @@ std::optional<FinishedRow> Experiment::train(const ExperimentRow& row) {
   const auto task = task_of(saved, row.seed);
   training::Trainer trainer(model, *task, options);
   const bool on_gpu = options_.use_gpu && options_.use_gpu(trainer).empty();
-  saved.state = begun(row, model, trainer);
+  saved.state = initial_state(row, model, trainer);
   training::TrainingControl control;
   control.stop = &stop_;
   control.checkpoint_seconds = kCheckpointSeconds;

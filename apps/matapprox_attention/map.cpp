@@ -75,7 +75,7 @@ report::Json map_json(const MapCommand& command,
   command.map.describe(json);
   json["rows"] = E.rows();
   json["cols"] = E.cols();
-  json["output"] = place_of_output(command.output);
+  json["output"] = actual_output_path(command.output);
   return json;
 }
 

@@ -290,7 +290,7 @@ report::Json rows_json(const RowsCommand& command,
                             {"mechanism", models[m].model.options.attention},
                             {"mean", result.means[m]}});
   }
-  json["output"] = place_of_output(command.output);
+  json["output"] = actual_output_path(command.output);
   return json;
 }
 

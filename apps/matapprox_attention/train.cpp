@@ -166,7 +166,7 @@ training::TrainingEnd train(const TrainCommand& command,
     return trainer.run(saved.state, saved.seed, control);
   } catch (const NumericalError& failure) {
     throw NumericalError(
-        fmt::format("{}; {}", failure.what(), kept_text(place_of_output(command.output), kept)));
+        fmt::format("{}; {}", failure.what(), kept_text(actual_output_path(command.output), kept)));
   }
 }
 
@@ -241,7 +241,7 @@ report::Json training_json(const TrainCommand& command,
   report::Json json = report::document_head(saved.seed, threads());
   add_model(json, saved);
   json["training"]["end"] = enum_name(end);
-  json["saved_to"] = place_of_output(command.output);
+  json["saved_to"] = actual_output_path(command.output);
   return json;
 }
 
@@ -270,7 +270,7 @@ void write_report(const TrainCommand& command,
       end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
   write_stdout(report_text(report) + fmt::format("\nended by {}; saved to {}{}\n",
                                                  enum_name(end),
-                                                 visible_text(place_of_output(command.output)),
+                                                 visible_text(actual_output_path(command.output)),
                                                  more));
 }
 

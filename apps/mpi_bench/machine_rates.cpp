@@ -15,7 +15,7 @@ constexpr int kRepetitions = 7;
 constexpr int kTag = 7;
 
 /// Seconds of the slowest process.
-double together(MPI_Comm comm, const std::function<void()>& work) {
+double run_collectively(MPI_Comm comm, const std::function<void()>& work) {
   MPI_Barrier(comm);
   const double began = seconds_now();
   work();
@@ -25,8 +25,8 @@ double together(MPI_Comm comm, const std::function<void()>& work) {
 }
 
 double median_together(MPI_Comm comm, const std::function<void()>& work) {
-  together(comm, work);  // fills caches, opens connections
-  return median_of(kRepetitions, [&] { return together(comm, work); });
+  run_collectively(comm, work);  // fills caches, opens connections
+  return median_of(kRepetitions, [&] { return run_collectively(comm, work); });
 }
 
 /// Latency between the first and the last process; the others wait, as they do for a command.
@@ -92,7 +92,7 @@ double new_memory_rate(MPI_Comm comm) {
   constexpr Index kNumbers = Index{1} << 24;
   const double seconds = median_of(kRepetitions, [&] {
     const mpi::ReservedNumbers numbers(kNumbers, mpi::ReservedNumbers::Use::kSparsely);
-    return together(comm, [&] { std::fill_n(numbers.data(), kNumbers, 1.0); });
+    return run_collectively(comm, [&] { std::fill_n(numbers.data(), kNumbers, 1.0); });
   });
   return 8.0 * kNumbers / seconds;
 }

@@ -184,7 +184,7 @@ Work sparse_work(const Graph& graph, int processes, Index columns) {
   return work;
 }
 
-void time_graph(Steps& steps, const Graph& graph, const mpi::TakenMatrix& taken) {
+void time_graph(Steps& steps, const Graph& graph, const mpi::ImportedMatrix& taken) {
   const auto A = mpi::petsc_operator(steps.leader(), taken.rows, taken.columns, taken.facts);
   for (const Index columns : {Index{1}, kBlock})
     time_products(steps,
@@ -344,14 +344,14 @@ nlohmann::json run_steps(const StepsArguments& arguments) {
   const MachineRates rates = measure_rates(process.comm());
   const Graph graph(arguments.nodes);
   Mat graph_rows = graph.rows_of(PETSC_COMM_WORLD);
-  mpi::TakenMatrix taken = mpi::take(process, graph_rows);
+  mpi::ImportedMatrix taken = mpi::take(process, graph_rows);
   MatDestroy(&graph_rows);
   nlohmann::json result;
   mpi::lead_or_serve(process, std::move(taken.store), [&](const auto& leader) {
     Steps steps(leader, rates, arguments);
     steps.time("command", {}, {});
     time_graph(steps, graph, taken);
-    leader->run(mpi::RemoveMatrix{mpi::TakenMatrix::kNumber});
+    leader->run(mpi::RemoveMatrix{mpi::ImportedMatrix::kNumber});
     time_chord(steps, arguments.order);
     time_adam(steps, arguments.order);
     time_kernel(steps, arguments.points);

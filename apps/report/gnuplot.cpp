@@ -75,7 +75,7 @@ std::optional<int> wait_for(pid_t pid, double seconds) {
   pid_t ended = 0;
   try {
     while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && Clock::now() < end) {
-      stop_if_asked();
+      throw_if_stop_requested();
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   } catch (...) {

@@ -242,12 +242,13 @@ Prediction try_all(const LinearOperator& A,
     // Products may show an error due to their rounding.
     return options.budget.is_set() && trials.least_error() <= kRoundingOfProducts;
   };
-  if (traits.points && traits.hurried && in_bytes && choosing::takes_part("nystrom", options)) {
+  if (traits.points && traits.time_limited && in_bytes &&
+      choosing::takes_part("nystrom", options)) {
     trials.try_method(choosing::first_nystrom(options));
   }
   // Under a time limit, the exact store of a large matrix comes after a first result: it reads
   // every entry and seldom ends the search.
-  const bool exact_first = !traits.hurried || !traits.large || traits.listed;
+  const bool exact_first = !traits.time_limited || !traits.large || traits.listed;
   if (tries_exact && exact_first && exact_ends_it()) return prediction;
   // Products with a kernel matrix that is not held in memory cost more than the prediction is
   // worth; a target in the spectral norm needs them.

@@ -154,7 +154,7 @@ MatrixTraits traits_of(const LinearOperator& A,
                        const MatrixFacts& facts,
                        const RunControl& control) {
   MatrixTraits traits;
-  traits.hurried = std::isfinite(control.max_seconds);
+  traits.time_limited = std::isfinite(control.max_seconds);
   traits.symmetric = facts.symmetric;
   traits.square = facts.rows == facts.cols;
   const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);

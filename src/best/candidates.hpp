@@ -10,14 +10,14 @@ namespace matapprox::choosing {
 struct MatrixTraits {
   bool symmetric = false;
   bool square = false;
-  bool sparse = false;   ///< at most a quarter of the entries are not 0
-  bool small = false;    ///< there is time for a Chord fit
-  bool large = false;    ///< much slower candidates than a fit by blocks must be promising
-  bool local = false;    ///< large, and its largest entries are near the diagonal
-  bool points = false;   ///< a kernel matrix of points
-  bool held = false;     ///< its entries fit into memory
-  bool listed = false;   ///< its nonzeros are a list in memory
-  bool hurried = false;  ///< the time is limited
+  bool sparse = false;        ///< at most a quarter of the entries are not 0
+  bool small = false;         ///< there is time for a Chord fit
+  bool large = false;         ///< much slower candidates than a fit by blocks must be promising
+  bool local = false;         ///< large, and its largest entries are near the diagonal
+  bool points = false;        ///< a kernel matrix of points
+  bool held = false;          ///< its entries fit into memory
+  bool listed = false;        ///< its nonzeros are a list in memory
+  bool time_limited = false;  ///< the time is limited
 };
 
 MatrixTraits traits_of(const LinearOperator& A,

@@ -28,7 +28,7 @@ JoinStopScope::JoinStopScope(const StopScope* scope) : before_(current) { curren
 
 JoinStopScope::~JoinStopScope() { current = before_; }
 
-void stop_if_asked() {
+void throw_if_stop_requested() {
   if (current != nullptr) current->throw_if_stopped();
 }
 

@@ -46,7 +46,7 @@ class Job {
     const JoinStopScope join(scope_);
     for (Index i = next_++; i < count_; i = next_++) {
       try {
-        stop_if_asked();
+        throw_if_stop_requested();
         body_(i);
       } catch (...) {
         const std::lock_guard lock(mutex_);
@@ -183,7 +183,7 @@ void parallel_for(Index count, const std::function<void(Index)>& body) {
   const int workers = static_cast<int>(std::min<Index>(threads(), count));
   if (workers <= 1 || inside_parallel_for) {
     for (Index i = 0; i < count; ++i) {
-      stop_if_asked();
+      throw_if_stop_requested();
       body(i);
     }
     return;

@@ -146,7 +146,7 @@ PackedSparse PackedSparse::packed(const SparseMatrix& A) {
   content.symmetric = equals_transpose(values);
   std::vector<double> kept;
   for (Index i = 0; i < A.rows(); ++i) {
-    if (i % kBlockRows == 0) stop_if_asked();
+    if (i % kBlockRows == 0) throw_if_stop_requested();
     std::vector<Index> gaps;
     Index before = content.symmetric ? i - 1 : -1;
     for (SparseMatrix::InnerIterator at(values, i); at; ++at) {

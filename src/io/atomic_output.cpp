@@ -162,13 +162,13 @@ std::optional<bool> rename_if_free(const std::string& from, const std::string& t
   throw_cannot_write(to, errno);
 }
 
-void leave_others_alone(const std::string& path) {
+void keep_foreign_files(const std::string& path) {
   CarefulOutputs& outputs = careful_outputs();
   const std::lock_guard lock(outputs.mutex);
   outputs.by_path.try_emplace(path);
 }
 
-std::string place_of_output(const std::string& path) {
+std::string actual_output_path(const std::string& path) {
   CarefulOutputs& outputs = careful_outputs();
   const std::lock_guard lock(outputs.mutex);
   const auto found = outputs.by_path.find(path);

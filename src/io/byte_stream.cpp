@@ -28,7 +28,7 @@ constexpr int kMillisecondsBetweenQuestions = 200;
 /// Waits for bytes or for the end of the stream.
 void wait_for_bytes(int descriptor) {
   for (;;) {
-    stop_if_asked();
+    throw_if_stop_requested();
     pollfd waiting{descriptor, POLLIN, 0};
     const int ready = poll(&waiting, 1, kMillisecondsBetweenQuestions);
     if (ready > 0 || (ready < 0 && errno != EINTR)) return;  // read() reports errors

@@ -47,7 +47,7 @@ void place_rows(const char* p, Index cols, Block target) {
   const Index rows = target.rows();
   for (Index col = 0; col < cols; col += kSquare) {
     // The first ranges touch the whole target, whose pages the system has to allocate first.
-    stop_if_asked();
+    throw_if_stop_requested();
     const Index col_end = std::min(col + kSquare, cols);
     for (Index row = 0; row < rows; row += kSquare) {
       const Index row_end = std::min(row + kSquare, rows);

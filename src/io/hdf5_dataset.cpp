@@ -137,7 +137,7 @@ struct Hdf5Operator::Dataset {
       for (Index col = whole.col, col_next = 0; col < col_end; col = col_next) {
         col_next = std::min(col_end, col / unit_cols * unit_cols + width);
         const Panel panel{row, row_next - row, col, col_next - col};
-        stop_if_asked();
+        throw_if_stop_requested();
         read(panel, transposed);
         visit(panel, transposed);
       }

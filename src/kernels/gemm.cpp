@@ -97,7 +97,7 @@ void multiply_packed_range(const Factors<T>& factors,
       if (!in_place)
         functions.pack(factors.B.columns_from(p, j), j_count, p_count, tile.columns, b);
       for (Index i = rows.begin; i < rows.end; i += row_step) {
-        stop_if_asked();
+        throw_if_stop_requested();
         const Index i_count = std::min(row_step, rows.end - i);
         functions.pack(
             factors.A.rows_from(i, p), i_count, p_count, functions.panel_rows(i_count), a);
@@ -128,7 +128,7 @@ void multiply_narrow_range(const Factors<T>& factors,
       factors.A.transposed ? functions.multiply_narrow_transposed : functions.multiply_narrow;
   const simd::Output<T> output{C.data, C.stride, rows.size(), columns.size()};
   for (Index p = depth.begin; p < depth.end; p += simd::kDepth) {
-    stop_if_asked();
+    throw_if_stop_requested();
     const Index p_count = std::min(simd::kDepth, depth.end - p);
     for (Index j = 0; j < columns.size(); ++j) {
       for (Index q = 0; q < p_count; ++q) {
@@ -153,7 +153,7 @@ void multiply_blocks_range(const Factors<T>& factors,
                            const Target<T>& C) {
   thread_local Scratch<T> scratch;
   const AmxScope tiles;
-  stop_if_asked();
+  throw_if_stop_requested();
   simd::gemm_functions<T>().multiply_blocks(factors.A.rows_from(rows.begin, depth.begin),
                                             factors.B.columns_from(depth.begin, columns.begin),
                                             depth.size(),

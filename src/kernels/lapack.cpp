@@ -123,9 +123,9 @@ void compute_svd(char job, Matrix A, Matrix& U, Vector& S, Matrix& VT) {
                           job};
   const SingleBlasThread guard;
   Matrix original = A;
-  stop_if_asked();
+  throw_if_stop_requested();
   if (divide_and_conquer_svd(size, A, U, S, VT) == 0) return;
-  stop_if_asked();
+  throw_if_stop_requested();
   check("dgesvd", qr_svd(size, original, U, S, VT));
 }
 
@@ -143,7 +143,7 @@ Vector householder_qr(Matrix& A) {
   call(&answer, -1);
   const int length = work_length("dgeqrf", answer);
   Vector work(length);
-  stop_if_asked();
+  throw_if_stop_requested();
   call(work.data(), length);
   return tau;
 }
@@ -161,7 +161,7 @@ void form_q(Matrix& Q, const Vector& tau) {
   call(&answer, -1);
   const int length = work_length("dorgqr", answer);
   Vector work(length);
-  stop_if_asked();
+  throw_if_stop_requested();
   call(work.data(), length);
 }
 
@@ -223,7 +223,7 @@ Vector solve_symmetric(const char* job, Matrix& A) {
   const int length = work_length("dsyevd", answer);
   Vector work(length);
   std::vector<int> integers(static_cast<std::size_t>(integer_length));
-  stop_if_asked();
+  throw_if_stop_requested();
   call(work.data(), length, integers.data(), integer_length);
   return values;
 }
@@ -285,7 +285,7 @@ std::vector<Index> pivoted_qr_order(Matrix A) {
   call(&answer, -1);
   const int length = work_length("dgeqp3", answer);
   Vector work(length);
-  stop_if_asked();
+  throw_if_stop_requested();
   call(work.data(), length);
   std::transform(pivots.begin(), pivots.end(), order.begin(), [](int p) { return Index{p} - 1; });
   return order;
@@ -294,7 +294,7 @@ std::vector<Index> pivoted_qr_order(Matrix A) {
 bool cholesky(Matrix& A) {
   require(A.rows() == A.cols(), "dpotrf: a {} x {} matrix is not square", A.rows(), A.cols());
   if (A.rows() == 0) return true;
-  stop_if_asked();
+  throw_if_stop_requested();
   const SingleBlasThread guard;
   const int n = to_int("dpotrf", A.rows());
   int info = 0;

@@ -192,11 +192,11 @@ bool Lbfgs::zoom(LineSearchPoint low, LineSearchPoint high, LineSearchPoint& fou
     if (now.slope * width >= 0) high = low;
     low = now;
   }
-  return settle_for(low, found);
+  return accept_lowest(low, found);
 }
 
 /// Accepts the lowest point of a search that has found none satisfying the curvature condition.
-bool Lbfgs::settle_for(const LineSearchPoint& low, LineSearchPoint& found) {
+bool Lbfgs::accept_lowest(const LineSearchPoint& low, LineSearchPoint& found) {
   if (low.t == 0) return false;
   found = tried_at_ == low.t ? low : at(low.t);
   return true;

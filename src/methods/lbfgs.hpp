@@ -56,7 +56,7 @@ class Lbfgs {
   LineSearchPoint at(double t);
   bool search(double t, LineSearchPoint& found);
   bool zoom(LineSearchPoint low, LineSearchPoint high, LineSearchPoint& found);
-  bool settle_for(const LineSearchPoint& low, LineSearchPoint& found);
+  bool accept_lowest(const LineSearchPoint& low, LineSearchPoint& found);
   bool armijo_holds(const LineSearchPoint& here) const;
   bool curvature_holds(const LineSearchPoint& here) const;
   void accept(const LineSearchPoint& found);

@@ -101,7 +101,7 @@ SpreadChain::Factor ChordFitRows::factor(Index m, bool transposed) const {
 /// Computes Y = W_m X or W_m^T X.
 void ChordFitRows::multiply(
     const Process& process, Index m, bool transposed, double* x, double* y) {
-  chain_.bring(process, m, transposed, width_, x);
+  chain_.receive_ghosts(process, m, transposed, width_, x);
   const SpreadChain::Factor W = factor(m, transposed);
   chain_.over_rows([&](Index first, Index last) { simd_.rows(W, first, last, width_, x, y); });
 }

@@ -84,7 +84,7 @@ class ChordRows::Product {
     });
     for (Index step = 0; step < chain_.factors(); ++step) {
       const Index m = factor_of(step);
-      chain_.bring(process_, m, transposed_, width, from_.data());
+      chain_.receive_ghosts(process_, m, transposed_, width, from_.data());
       const SpreadChain::Factor W = factor(m);
       chain_.over_rows([&](Index first, Index last) {
         simd_.rows(W, first, last, width, from_.data(), to_.data());

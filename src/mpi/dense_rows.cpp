@@ -70,7 +70,7 @@ void DenseRows::add_panels(const Process& process,
   const Index step = panel_rows(X.cols);
   Matrix panel;
   for (Index first = 0; first < n; first += step) {
-    process.stop_if_asked();
+    process.throw_if_stop_requested();
     process.agree([&] { panel.resize(std::min(step, n - first), X.cols); });
     gather_rows(process, columns_, X, first, panel);
     if (own_.rows() > 0) own_.add_product(first, panel, on_host(Y));

@@ -24,7 +24,7 @@ void for_each_panel(const Process& process, const RowsOfFile& file, const Visit&
   const Index own_first = file.rows.first(process.rank());
   const Index own_end = file.rows.first(process.rank() + 1);
   for (Index k = 0; k < panels; ++k) {
-    process.stop_if_asked();
+    process.throw_if_stop_requested();
     process.agree([&] {
       const Index begin = (first_panel(process.rank()) + k) * file.panel_rows;
       const Index first = std::max(begin, own_first);

@@ -16,7 +16,7 @@ void KernelRows::multiply(const Process& process,
   const ConstMultiVectorView own{
       host_space().get(), points_.rows(), points_.cols(), points_.data()};
   for (Index first = 0; first < n; first += step) {
-    process.stop_if_asked();
+    process.throw_if_stop_requested();
     const Index count = std::min(step, n - first);
     Matrix x;
     Matrix points;

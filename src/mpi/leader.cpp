@@ -33,7 +33,7 @@ void serve(const Process& process, Store& store) {
 }  // namespace
 
 void Leader::run(const Operation& operation) {
-  stop_if_asked();
+  throw_if_stop_requested();
   if (!send(operation)) throw NotAvailable("mpi: the other processes have ended");
 }
 

@@ -67,7 +67,7 @@ LinkHalo::LinkHalo(const Layout& layout, int process, const std::vector<Index>& 
   }
 }
 
-void LinkHalo::bring(const Process& process, Index width, double* panel) const {
+void LinkHalo::receive_ghosts(const Process& process, Index width, double* panel) const {
   if (received_.empty() && sent_.empty()) return;
   const NumberType row = NumberType::row(width);
   std::vector<MPI_Request> requests;

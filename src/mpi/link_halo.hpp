@@ -35,7 +35,7 @@ class LinkHalo {
   /// Receives the missing rows into a row-major panel of all N rows, in which this process's rows
   /// are already present. Each interval is one message, sent from and received into its place in
   /// the panel. All processes call it together.
-  void bring(const Process& process, Index width, double* panel) const;
+  void receive_ghosts(const Process& process, Index width, double* panel) const;
 
   const std::vector<Interval>& received() const { return received_; }
   const std::vector<Interval>& sent() const { return sent_; }

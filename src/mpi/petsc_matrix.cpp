@@ -110,7 +110,7 @@ void wrap(const Process& process, const ConstMultiVectorView& X, OwnMat& wrapped
                        wrapped.address()));
 }
 
-using Facts = TakenMatrix::Facts;
+using Facts = ImportedMatrix::Facts;
 
 Facts facts_of(Mat A, const Layout& rows, const Layout& columns) {
   Facts facts;
@@ -227,14 +227,14 @@ void PetscMatrix::multiply(const Process& process,
   check(MatDenseRestoreArrayRead(y.get(), &numbers));
 }
 
-TakenMatrix take(const Process& process, Mat A) {
+ImportedMatrix take(const Process& process, Mat A) {
   const Layout rows = row_layout(process, A);
   const Layout columns = column_layout(process, A);
   require(rows.rows() != columns.rows() || rows == columns,
           "mpi: rows and columns of a square matrix must be dealt alike");
-  TakenMatrix taken{rows, columns, facts_of(A, rows, columns), {}};
+  ImportedMatrix taken{rows, columns, facts_of(A, rows, columns), {}};
   try {
-    taken.store.matrices.emplace(TakenMatrix::kNumber, petsc_matrix(process, A));
+    taken.store.matrices.emplace(ImportedMatrix::kNumber, petsc_matrix(process, A));
   } catch (const AgreedFailure& failure) {
     failure.throw_as_it_was();
   }
@@ -244,16 +244,16 @@ TakenMatrix take(const Process& process, Mat A) {
 std::shared_ptr<const LinearOperator> petsc_operator(const std::shared_ptr<Leader>& leader,
                                                      const Layout& rows,
                                                      const Layout& columns,
-                                                     TakenMatrix::Facts facts) {
+                                                     ImportedMatrix::Facts facts) {
   return std::make_shared<const PetscOperator>(
-      leader, std::vector{rows, columns}, std::move(facts), TakenMatrix::kNumber);
+      leader, std::vector{rows, columns}, std::move(facts), ImportedMatrix::kNumber);
 }
 
 void run(Mat A, const std::function<void(const LinearOperator& A)>& body) {
   MPI_Comm comm = MPI_COMM_NULL;
   check(PetscObjectGetComm(reinterpret_cast<PetscObject>(A), &comm));
   const Process process(comm);
-  TakenMatrix taken = take(process, A);
+  ImportedMatrix taken = take(process, A);
   lead_or_serve(process, std::move(taken.store), [&](const std::shared_ptr<Leader>& leader) {
     body(*petsc_operator(leader, taken.rows, taken.columns, taken.facts));
   });

@@ -30,7 +30,7 @@ class PetscMatrix final : public SpreadMatrix {
 void check_petsc(PetscErrorCode code);
 
 /// One process's view of a distributed PETSc matrix.
-struct TakenMatrix {
+struct ImportedMatrix {
   /// Properties that are known without a product.
   struct Facts {
     std::string description;
@@ -46,12 +46,12 @@ struct TakenMatrix {
 
 /// Called by all processes together. Throws, on all, InvalidArgument for a square matrix whose rows
 /// and columns are distributed differently, or the error that the processes agreed on.
-TakenMatrix take(const Process& process, Mat A);
+ImportedMatrix take(const Process& process, Mat A);
 
 /// Returns the operator that methods on the leader use, once all processes have the Store.
 std::shared_ptr<const LinearOperator> petsc_operator(const std::shared_ptr<Leader>& leader,
                                                      const Layout& rows,
                                                      const Layout& columns,
-                                                     TakenMatrix::Facts facts);
+                                                     ImportedMatrix::Facts facts);
 
 }  // namespace matapprox::mpi

@@ -112,10 +112,10 @@ void Process::broadcast_from(int process, void* bytes, Index count) const {
   }
 }
 
-void Process::stop_if_asked() const {
+void Process::throw_if_stop_requested() const {
   agree([&] {
     const JoinStopScope asked(leads() ? asking_ : nullptr);
-    matapprox::stop_if_asked();
+    matapprox::throw_if_stop_requested();
   });
 }
 

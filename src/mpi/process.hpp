@@ -54,8 +54,9 @@ class Process {
   void broadcast(void* bytes, Index count) const { broadcast_from(0, bytes, count); }
   /// Throws AgreedFailure (Interrupted) if the leader's caller asks to stop. Called between the
   /// panels of a product that may take minutes.
-  void stop_if_asked() const;
-  /// Sets the stop token that stop_if_asked() polls; null for none. Called only by the leader.
+  void throw_if_stop_requested() const;
+  /// Sets the stop token that throw_if_stop_requested() polls; null for none. Called only by the
+  /// leader.
   void set_asking(const StopScope* scope) const { asking_ = scope; }
   /// Sums numbers over all processes; the leader gets the sums, the others' numbers are
   /// overwritten. Adds pairs of processes, then pairs of pairs, so the bits are the same each time.

@@ -58,7 +58,7 @@ void sum_rows(const Process& process,
   for (int p = 0; p < process.size(); ++p) {
     const Index end = layout.first(p + 1);
     for (Index first = layout.first(p); first < end; first += step) {
-      process.stop_if_asked();
+      process.throw_if_stop_requested();
       process.agree([&] {
         panel.resize(std::min(step, end - first), Y.cols);
         make(first, panel);

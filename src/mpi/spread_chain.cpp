@@ -92,14 +92,14 @@ SpreadChain::Factor SpreadChain::factor(Index m, bool transposed, const double* 
   return {pattern_.order, links(m), side.offsets.data(), whole, links(m), 1};
 }
 
-void SpreadChain::bring(
+void SpreadChain::receive_ghosts(
     const Process& process, Index m, bool transposed, Index width, double* panel) const {
-  halo(m, transposed).bring(process, width, panel);
+  halo(m, transposed).receive_ghosts(process, width, panel);
 }
 
 void SpreadChain::bring_twice(const Process& process, Index m, bool transposed, double* x) const {
   const LinkHalo& its_halo = halo(m, transposed);
-  its_halo.bring(process, 1, x);
+  its_halo.receive_ghosts(process, 1, x);
   for (const LinkHalo::Interval& rows : its_halo.received())
     std::copy_n(x + rows.first, rows.count, x + pattern_.order + rows.first);
 }

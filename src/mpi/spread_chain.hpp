@@ -36,7 +36,8 @@ class SpreadChain {
 
   Factor factor(Index m, bool transposed, const double* values) const;
   /// Receives the rows of a panel of all N rows that the product needs from other processes.
-  void bring(const Process& process, Index m, bool transposed, Index width, double* panel) const;
+  void receive_ghosts(
+      const Process& process, Index m, bool transposed, Index width, double* panel) const;
   /// The same for a vector that is stored twice, one copy after the other.
   void bring_twice(const Process& process, Index m, bool transposed, double* x) const;
   /// Message buffers of transpose().

@@ -49,7 +49,7 @@ class PlacedApproximation {
 };
 
 PlacedApproximation::PlacedApproximation(MPI_Comm comm, Mat A, const Fit& fit) : process_(comm) {
-  TakenMatrix taken = take(process_, A);
+  ImportedMatrix taken = take(process_, A);
   own_rows_ = taken.rows.count(process_.rank());
   own_cols_ = taken.columns.count(process_.rank());
   taken.store.local = local_;
@@ -64,7 +64,7 @@ PlacedApproximation::PlacedApproximation(MPI_Comm comm, Mat A, const Fit& fit) :
             matrix->rows(),
             matrix->cols());
     space_ = matrix->memory_space();
-    leader->run_to_end(RemoveMatrix{TakenMatrix::kNumber});
+    leader->run_to_end(RemoveMatrix{ImportedMatrix::kNumber});
   });
   if (why.empty()) return;
   if (failure_) std::rethrow_exception(failure_);

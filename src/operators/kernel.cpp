@@ -105,7 +105,7 @@ void add_kernel_product(const TileKernel& kernel,
     Matrix entries(count, kTileColumns);
     Block target = Y.middleRows(row, count);
     for (Index column = 0; column < n; column += kTileColumns) {
-      stop_if_asked();  // a tile covers all columns, of which there may be a million
+      throw_if_stop_requested();  // a tile covers all columns, of which there may be a million
       const Index width = std::min(kTileColumns, n - column);
       Block K = entries.leftCols(width);
       accumulate_tile(kernel.accumulation(), packed, columns.points.middleCols(column, width), K);
@@ -205,7 +205,7 @@ void KernelOperator::compare(const Matrix& points, std::span<const Index> J, Blo
     const Index count = std::min(height, points.rows() - first);
     const PackedPoints packed = pack_points(points, first, count);
     for (Index k = 0; k < Y.cols(); k += kTileColumns) {
-      stop_if_asked();  // in the first tile the system clears the memory of all columns
+      throw_if_stop_requested();  // in the first tile the system clears the memory of all columns
       const Index width = std::min(kTileColumns, Y.cols() - k);
       Block target = Y.block(first, k, count, width);
       accumulate_tile(kernel.accumulation(), packed, chosen.middleCols(k, width), target);

@@ -37,7 +37,7 @@ class DriftCheck {
   }
 
   /// True if the recurrence r differs from the residual of x by more than half of that residual.
-  bool strayed(const Vector& x, const Vector& r) {
+  bool drifted(const Vector& x, const Vector& r) {
     if (!checks_ || since_check_++ % kCheckPeriod != 0) return false;
     if (!x.allFinite()) return true;
     const Vector computed = start_ - system_.apply(x);
@@ -113,7 +113,7 @@ Outcome conjugate_gradients(System& system, const Vector& start, Monitor& monito
     residual = next_residual;
     if (!step.suspected) least = std::min(least, residual);
     if (monitor.after_iteration(residual)) return Outcome::kEnded;
-    if (drift.strayed(x, r)) return Outcome::kStrayed;
+    if (drift.drifted(x, r)) return Outcome::kDrifted;
     z = system.precondition(r);
     const double next = r.dot(z);
     if (!(next > 0)) return Outcome::kPreconditionerIndefinite;
@@ -193,7 +193,7 @@ Outcome minres(System& system, const Vector& start, Monitor& monitor, Step& step
     if (!invariant) r += (phi * c / beta_next) * v_next;
     if (monitor.after_iteration(r.norm())) return Outcome::kEnded;
     if (invariant) return Outcome::kSingular;
-    if (drift.strayed(x, r)) return Outcome::kStrayed;
+    if (drift.drifted(x, r)) return Outcome::kDrifted;
   }
 }
 
@@ -292,7 +292,7 @@ Outcome gmres(System& system, const Vector& r, Index restart, Monitor& monitor, 
   step.suspected = true;
   const LeastSquares safe = safe_y(R, g, used, norm);
   step.safe = system.precondition(V.leftCols(safe.y.size()) * safe.y);
-  return Outcome::kStrayed;
+  return Outcome::kDrifted;
 }
 
 }  // namespace matapprox::krylov

@@ -45,7 +45,7 @@ enum class Outcome {
   kMatrixIndefinite,          ///< p^T A p <= 0
   kPreconditionerIndefinite,  ///< r^T M r <= 0
   kSingular,                  ///< the Krylov space contains no better x
-  kStrayed,  ///< rounding has moved the recurrence of the residual away from b - A x
+  kDrifted,  ///< rounding has moved the recurrence of the residual away from b - A x
 };
 
 /// Correction that a loop adds to its initial x.

@@ -117,7 +117,7 @@ Outcome run_solver(LinearSolver solver,
 /// which at least halves the residual until rounding ends it.
 bool stagnates(Outcome outcome, double before, double now) {
   if (outcome == Outcome::kSpaceFull) return now >= before * (1 - 1e-10);
-  if (outcome == Outcome::kStrayed) return now >= kClearly * before;
+  if (outcome == Outcome::kDrifted) return now >= kClearly * before;
   return now >= 0.5 * before;
 }
 
@@ -200,7 +200,7 @@ class Iteration {
   /// number.
   double normal_residual(Outcome outcome) const {
     const double size = system_.apply_transpose(r_).norm();
-    const bool broke_down = outcome == Outcome::kStrayed || outcome == Outcome::kSingular;
+    const bool broke_down = outcome == Outcome::kDrifted || outcome == Outcome::kSingular;
     const double test = std::max(options_.tolerance, broke_down ? 1e-7 : 1e-10) * r_.norm();
     const double rounding = 100 * kEpsilon * (b_.norm() + system_.norm() * x_.norm());
     const double bound = std::max(test, std::min(rounding, 1e-6 * r_.norm()));
@@ -209,7 +209,7 @@ class Iteration {
 
   /// Restarts from x = 0, because the rounding of a large x would hide the least residual. Keeps
   /// the best x so far.
-  void begin_again() {
+  void restart_from_zero() {
     if (r_.norm() < best_residual_) {
       best_x_ = x_;
       best_residual_ = r_.norm();
@@ -231,7 +231,7 @@ class Iteration {
     const std::string from = fmt::format("from iteration {} on", monitor_.iterations() + 1);
     if (options_.solver == LinearSolver::kAuto && result.solver == LinearSolver::kCg) {
       result.solver = LinearSolver::kMinres;
-      begin_again();
+      restart_from_zero();
       result.message = fmt::format("minres {}, as conjugate gradients get no further", from);
       return true;
     }
@@ -241,7 +241,7 @@ class Iteration {
     // sooner.
     if (!may_leave_gmres(result) && result.solver != LinearSolver::kMinres) return false;
     system_.drop_preconditioner();
-    begin_again();
+    restart_from_zero();
     add_sentence(result.message,
                  fmt::format("minres without the preconditioner {}, as {} gets no further with it",
                              from,
@@ -285,7 +285,7 @@ class Iteration {
   Monitor& monitor_;
   Vector x_;
   Vector r_;       ///< b - A x_
-  Vector best_x_;  ///< best x of earlier solvers, from begin_again()
+  Vector best_x_;  ///< best x of earlier solvers, from restart_from_zero()
   double best_residual_ = std::numeric_limits<double>::infinity();
 };
 

@@ -26,7 +26,7 @@ constexpr Index kSingularWidth = 12;
 constexpr Index kSingularHeads = 3;
 
 /// Sets weights at which the softmaxes are not flat, and nonzero biases.
-void wake_up(const attention::ParameterList& list, std::vector<double>& parameters) {
+void set_random_parameters(const attention::ParameterList& list, std::vector<double>& parameters) {
   for (const attention::Parameter& p : list.parameters()) {
     attention::TokenMap<double>(parameters.data() + p.offset, p.rows, p.cols) =
         0.4 * random_tokens(p.rows, p.cols, static_cast<std::uint64_t>(p.offset) + 1);
@@ -113,7 +113,7 @@ TEST(SingularformerFormula, PoolingFirstIsProjectingFirst) {
   for (const char* rank : {"0", "7"}) {
     AttentionExample e(
         "singularformer", random_tokens(n, kSingularWidth, 1), kSingularHeads, {{"rank", rank}});
-    wake_up(e.list, e.run.parameters);
+    set_random_parameters(e.list, e.run.parameters);
     const DenseSingular dense = dense_layer(e.run, "a", e.X, Vector::Ones(n), {});
     expect_same_matrix(e.run.forward(e.X, {}), dense.Y);
     for (Index h = 0; h < kSingularHeads; ++h) {
@@ -140,7 +140,7 @@ TEST(SingularformerFormula, HoldsForMixturesOfTheirOwnAndUnscaledScores) {
                          {{"rank", "5"},
                           {"shared_mixtures", shared ? "true" : "false"},
                           {"scaled", scaled ? "true" : "false"}});
-      wake_up(e.list, e.run.parameters);
+      set_random_parameters(e.list, e.run.parameters);
       const DenseSingular dense =
           dense_layer(e.run, "a", e.X, tokens, {}, scaled ? kPublicScale : 1, shared);
       expect_same_matrix(e.run.forward(e.X, mask), dense.Y);
@@ -204,7 +204,7 @@ TEST_P(SingularformerStack, AgreesWithTheFormulas) {
   attention::ParameterList list;
   const AttentionStack stack(list, "singularformer", shape(), kLayers, options());
   LayerRun<double> run(stack, list, stack.width_out());
-  wake_up(list, run.parameters);
+  set_random_parameters(list, run.parameters);
   const TokenMatrix<double> tokens = random_tokens(kTokens, kSingularWidth, 1);
   Vector real = Vector::Ones(kTokens);
   real(2) = real(kTokens - 1) = 0;
@@ -229,7 +229,7 @@ TEST_P(SingularformerStack, BackwardPassIsTheAdjoint) {
   attention::ParameterList list;
   const AttentionStack stack(list, "singularformer", shape(), kLayers, options());
   LayerRun<double> run(stack, list, stack.width_out());
-  wake_up(list, run.parameters);
+  set_random_parameters(list, run.parameters);
   const TokenMatrix<double> X = random_tokens(kTokens, kSingularWidth, 1);
   const TokenMatrix<double> v = random_tokens(kTokens, kSingularWidth, 2);
   TokenMatrix<double> u = random_tokens(kTokens, stack.width_out(), 3);

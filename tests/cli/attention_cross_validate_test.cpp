@@ -57,7 +57,7 @@ Arguments cross_validate(const std::string& tokens,
          more;
 }
 
-TEST(CliAttentionCrossValidate, StatesMeanAndDeviationAndGoesOn) {
+TEST(CliAttentionCrossValidate, StatesMeanAndDeviationAndResumes) {
   const std::string folder = temporary_dir();
   const std::string tokens = news_tokens(folder, 32, {"--vocabulary", "20"});
   const std::string folds = folder + "/folds";

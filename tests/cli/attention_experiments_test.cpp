@@ -323,7 +323,7 @@ Arguments small_transfer(const std::string& folder, const char* steps, const cha
           samples};
 }
 
-TEST(CliReproduceTransfer, ATransferredRowGoesOnToTheSameBits) {
+TEST(CliReproduceTransfer, ATransferredRowResumesToTheSameBits) {
   const std::string folder = temporary_dir() + "/rows";
   const Arguments command = small_transfer(folder, "400", "50");
   const json expected = experiment_numbers(made(command)["rows"]);

@@ -47,7 +47,7 @@ json numbers_of(json rows) {
   return rows;
 }
 
-TEST(CliReproduceFigure5, KeepsRowsAndGoesOnWithTheSameBits) {
+TEST(CliReproduceFigure5, KeepsRowsAndResumesWithTheSameBits) {
   const std::string whole = temporary_dir() + "/whole";
   const json first = run_program(small_figure(whole, {"--json", "-"})).json();
   ASSERT_EQ(first["rows"].size(), 4U);
@@ -71,7 +71,7 @@ TEST(CliReproduceFigure5, KeepsRowsAndGoesOnWithTheSameBits) {
   EXPECT_EQ(numbers_of(remade.json()["rows"]), numbers_of(first["rows"]));
 }
 
-TEST(CliReproduceFigure5, AnInterruptedRowGoesOnToTheSameBits) {
+TEST(CliReproduceFigure5, AnInterruptedRowResumesToTheSameBits) {
   const std::string whole = temporary_dir() + "/uncut";
   const std::string cut = temporary_dir() + "/cut";
   const auto row = [](const std::string& folder) {

@@ -190,7 +190,7 @@ void wait_for(const std::string& path) {
   EXPECT_TRUE(fs::exists(path)) << path;
 }
 
-TEST(CliReproduce, AnInterruptedRowGoesOnFromItsCheckpoint) {
+TEST(CliReproduce, AnInterruptedRowResumesFromItsCheckpoint) {
   const std::string matrices = paper_folder();
   write_file(matrices + "/network/Sawmill.mtx", mesh_text(12));
   const auto command = [&](const std::string& folder) {
@@ -245,7 +245,7 @@ TEST(CliReproduce, ADamagedCheckpointIsSaidAndNotUsed) {
 
 /// In the two runs that are stopped the fit of Sawmill takes a minute or more. Before the last run
 /// its file is replaced by a small matrix, so that the checkpoint belongs to a different one.
-TEST(CliReproduce, AKilledRunGoesOnWhereItWas) {
+TEST(CliReproduce, AKilledRunResumesWhereItWas) {
   const std::string matrices = paper_folder();
   write_file(matrices + "/network/Sawmill.mtx", mesh_text(24));
   const std::string folder = temporary_dir();

@@ -121,7 +121,7 @@ TEST(CliSketch, LinesOfATableAreAStream) {
 
 // A stream that breaks off leaves a checkpoint. With the whole stream the result equals that of an
 // uninterrupted run bit for bit.
-TEST(CliSketch, GoesOnAfterAStreamBrokeOff) {
+TEST(CliSketch, ResumesAfterAStreamBrokeOff) {
   const Matrix& A = streamed_matrix();
   const std::string folder = temporary_dir();
   const std::string bytes = array_text(A);

@@ -90,12 +90,12 @@ void put_text(const std::string& path, const std::string& text) {
 TEST(AtomicOutput, LeavesWhatOthersPutThereMeanwhile) {
   const std::string folder = test::temporary_dir();
   const std::string path = folder + "/a.txt";
-  leave_others_alone(path);
-  EXPECT_EQ(place_of_output(path), path);
+  keep_foreign_files(path);
+  EXPECT_EQ(actual_output_path(path), path);
   test::write_file(path, "another's");
   put_text(path, "one");
   EXPECT_EQ(test::read_file(path), "another's");
-  EXPECT_EQ(place_of_output(path), folder + "/a.1.txt");
+  EXPECT_EQ(actual_output_path(path), folder + "/a.1.txt");
   EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "one");
   put_text(path, "two");  // replaces our own file
   EXPECT_EQ(test::read_file(folder + "/a.1.txt"), "two");
@@ -114,11 +114,11 @@ TEST(AtomicOutput, LeavesWhatOthersPutThereMeanwhile) {
 
 TEST(AtomicOutput, TakesItsOwnNameWhereThatIsFree) {
   const std::string path = test::temporary_dir() + "/a.txt";
-  leave_others_alone(path);
+  keep_foreign_files(path);
   put_text(path, "one");
   put_text(path, "two");
   EXPECT_EQ(test::read_file(path), "two");
-  EXPECT_EQ(place_of_output(path), path);
+  EXPECT_EQ(actual_output_path(path), path);
   EXPECT_EQ(files_in(fs::path(path).parent_path()), 1);
 }
 

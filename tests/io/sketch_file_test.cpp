@@ -43,7 +43,7 @@ bool same_sketch(const StreamingSketch& one, const StreamingSketch& other) {
          test::same_bits(a.range_transposed.leftCols(rows), b.range_transposed.leftCols(rows));
 }
 
-TEST(SketchFile, ComesBackToTheBitAndGoesOn) {
+TEST(SketchFile, ComesBackToTheBitAndResumes) {
   const std::string path = test::temporary_dir() + "/sketch.h5";
   const Matrix A = test::random_matrix(40, 12);
   for (const Index rows : {Index{40}, Index{0}}) {

@@ -399,7 +399,7 @@ TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
   blocks::BlockTree tree(source, 600, 1);
   const double least = all(40);
   source.find_spectrum(tree.root(), 48, least, [](const Vector& squares, double /*rest*/) {
-    return squares.size() > 20 ? Search::kGiveUp : Search::kGoOn;
+    return squares.size() > 20 ? Search::kGiveUp : Search::kContinue;
   });
   EXPECT_EQ(tree.root().squares.size(), 0);
   const Vector bounds = tree.root().least_squares;
@@ -407,7 +407,7 @@ TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
   EXPECT_GE(bounds(0), 0.05 * all(0));
   EXPECT_LE((bounds - all.head(bounds.size())).maxCoeff(), 1e-10 * all(0));
 
-  const auto never = [](const Vector& /*squares*/, double /*rest*/) { return Search::kGoOn; };
+  const auto never = [](const Vector& /*squares*/, double /*rest*/) { return Search::kContinue; };
   source.find_spectrum(tree.root(), 48, least, never);
   const Vector found = tree.root().squares;
   ASSERT_GT(found.size(), 40);

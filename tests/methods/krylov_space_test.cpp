@@ -44,7 +44,7 @@ TEST(MayLackCopies, WithinTheSpread) {
 }
 
 // A loaded space draws the next random columns, not those drawn before.
-TEST(KrylovSpace, GoesOnWhereItWasSaved) {
+TEST(KrylovSpace, ResumesWhereItWasSaved) {
   const Matrix B = test::random_matrix(60, 60);
   const DenseOperator A(B + B.transpose());
   const KrylovSpaceOptions options{2, 30, 1};

@@ -143,7 +143,7 @@ Approximation resumed_nystrom(const LinearOperator& A,
   return nystrom(A, options, test::going_on_from(state));
 }
 
-TEST(Nystrom, GoesOnFromAnyCheckpointToTheSameBits) {
+TEST(Nystrom, ResumesFromAnyCheckpointToTheSameBits) {
   const KernelOperator A(test::random_matrix(300, 2), {.bandwidth = 0.3});
   const NystromOptions options{.rank = 60};
   const Approximation whole = nystrom(A, options);

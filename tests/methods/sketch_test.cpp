@@ -380,7 +380,7 @@ TEST(StreamingSketch, EntriesMayBeHugeOrTiny) {
   EXPECT_REFUSED(NumericalError, sketch_of(largest, {.rank = 2}).finish(), "overflows");
 }
 
-TEST(StreamingSketch, GoesOnFromItsState) {
+TEST(StreamingSketch, ResumesFromItsState) {
   const Matrix A = test::random_matrix(50, 14);
   const SketchOptions options{.rank = 3, .seed = 8};
   StreamingSketch half(50, 14, options);

@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms,
                          testing::Values(SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized),
                          [](const auto& tested) { return std::string(enum_name(tested.param)); });
 
-TEST_P(SvdCheckpointsOf, GoOnToTheSameBits) {
+TEST_P(SvdCheckpointsOf, ResumeToTheSameBits) {
   for (const bool symmetric : {false, true}) {
     SCOPED_TRACE(symmetric);
     const TruncatedSvdOptions options{
@@ -133,7 +133,7 @@ TEST_P(SvdCheckpointsOf, GoOnToTheSameBits) {
   }
 }
 
-TEST_P(SvdCheckpointsOf, GoOnAmongCopies) {
+TEST_P(SvdCheckpointsOf, ResumeAmongCopies) {
   for (const bool symmetric : {false, true}) {
     SCOPED_TRACE(symmetric);
     const TruncatedSvdOptions options{.rank = 20, .algorithm = GetParam(), .block_size = 2};
@@ -143,13 +143,13 @@ TEST_P(SvdCheckpointsOf, GoOnAmongCopies) {
   }
 }
 
-TEST_P(SvdCheckpointsOf, GoOnTowardsATolerance) {
+TEST_P(SvdCheckpointsOf, ResumeTowardsATolerance) {
   const TruncatedSvdOptions options{.frobenius_tolerance = 0.3, .algorithm = GetParam()};
   EXPECT_EQ(expect_resumable(slow_spectrum(false), options, "count"), 128);
 }
 
 // The stop may be requested in any product, including the second of a step.
-TEST_P(SvdCheckpointsOf, GoOnFromWhereItWasStopped) {
+TEST_P(SvdCheckpointsOf, ResumeFromWhereItWasStopped) {
   for (const bool symmetric : {false, true}) {
     const Matrix values = slow_spectrum(symmetric);
     const TruncatedSvdOptions options{.rank = 6, .algorithm = GetParam()};

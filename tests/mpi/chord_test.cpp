@@ -253,7 +253,7 @@ TEST(ChordFit, LbfgsEndsWhereThatOfOneProcessEnds) {
 }
 
 // A checkpoint does not depend on the number of processes.
-TEST(ChordFit, GoesOnFromACheckpointOnOneProcessAndOnAll) {
+TEST(ChordFit, ResumesFromACheckpointOnOneProcessAndOnAll) {
   const auto A = std::make_shared<const SparseOperator>(matapprox::test::grid_laplacian(7));
   const SpreadOperator spread(test::leader(), A);
   const ChordOptions options{.adam_steps = 40, .columns_per_step = 8};

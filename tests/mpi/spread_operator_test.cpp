@@ -333,7 +333,7 @@ TEST(SpreadOperator, ABasisIsSavedAPieceAtATime) {
 }
 
 // A checkpoint does not depend on the number of processes.
-TEST(SpreadOperator, MethodsGoOnFromACheckpointOnOneProcessAndOnAll) {
+TEST(SpreadOperator, MethodsResumeFromACheckpointOnOneProcessAndOnAll) {
   const Source rectangular = sparse(matapprox::test::random_sparse(300, 200, 6));
   for (const SvdAlgorithm algorithm : {SvdAlgorithm::kKrylov, SvdAlgorithm::kRandomized}) {
     expect_goes_on_elsewhere(rectangular, [&](const LinearOperator& A, const RunControl& control) {

@@ -143,7 +143,7 @@ void interrupt_after(Index steps, const ExperimentOptions& options) {
   EXPECT_TRUE(result.rows.empty());
 }
 
-TEST(ExperimentOnAGpu, ARowOfTheCpuGoesOnThere) {
+TEST(ExperimentOnAGpu, ARowOfTheCpuResumesThere) {
   const ExperimentOptions options = kept_in("across");
   interrupt_after(2, options);
   EXPECT_FALSE(std::filesystem::is_empty(options.folder));

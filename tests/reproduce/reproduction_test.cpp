@@ -106,7 +106,7 @@ TEST(Reproduction, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(errors(1), errors(3));
 }
 
-TEST(Reproduction, AnInterruptedRunGoesOnWhereItWas) {
+TEST(Reproduction, AnInterruptedRunResumesWhereItWas) {
   const ThreadCount one(1);
   ReproductionOptions options = quick_options(paper_folder());
   const Reproduction whole = reproduce(options);

@@ -86,11 +86,11 @@ std::vector<NamedMatrix> symmetric_singular() {
 }
 
 /// Checks that hold for every result, however the solver ended.
-void expect_honest(const SolveResult& found,
-                   const Matrix& A,
-                   const Vector& b,
-                   const SolveOptions& options,
-                   const std::string& name) {
+void expect_consistent_result(const SolveResult& found,
+                              const Matrix& A,
+                              const Vector& b,
+                              const SolveOptions& options,
+                              const std::string& name) {
   const double residual = relative_residual(A, found.x, b);
   const double rounding = 1e-14 * (1 + A.norm() * found.x.norm() / b.norm());
   EXPECT_NEAR(found.relative_residual, residual, rounding + 1e-10 * residual) << name;
@@ -109,7 +109,7 @@ TEST(SingularSystem, MinresAndAutoReachTheLeastSquaresResidual) {
         const SolveOptions options{.solver = solver};
         const SolveResult found = solve(DenseOperator(one.A), b, options);
         const std::string name = one.name + ' ' + std::string(enum_name(solver));
-        expect_honest(found, one.A, b, options, name);
+        expect_consistent_result(found, one.A, b, options, name);
         // At the least residual |A r| may still exceed the bound of kInconsistent.
         EXPECT_TRUE(found.end == SolveEnd::kInconsistent || found.end == SolveEnd::kStagnated)
             << name << ' ' << found.message;
@@ -131,7 +131,7 @@ TEST(SingularSystem, EverySolverConvergesWhereThereIsASolution) {
       const SolveResult found = solve(DenseOperator(one.A), b, options);
       EXPECT_EQ(found.end, SolveEnd::kConverged)
           << one.name << ' ' << enum_name(solver) << ' ' << found.message;
-      if (b.norm() > 0) expect_honest(found, one.A, b, options, one.name);
+      if (b.norm() > 0) expect_consistent_result(found, one.A, b, options, one.name);
     }
   }
 }
@@ -150,7 +150,7 @@ TEST(SingularSystem, NoSolverReturnsWorseThanItSaw) {
           const SolveResult found = solve(DenseOperator(one.A), b, options);
           const std::string name =
               one.name + ' ' + std::string(enum_name(solver)) + ' ' + std::to_string(limit);
-          expect_honest(found, one.A, b, options, name);
+          expect_consistent_result(found, one.A, b, options, name);
           EXPECT_LE(found.iterations, limit) << name;
         }
       }
@@ -166,7 +166,7 @@ TEST(SingularSystem, TheLeastResidualIsThatWithoutThePreconditioner) {
   for (const LinearSolver solver : {LinearSolver::kMinres, LinearSolver::kAuto}) {
     const SolveOptions options{.solver = solver};
     const SolveResult found = solve(DenseOperator(A), b, options, jacobi.get());
-    expect_honest(found, A, b, options, std::string(enum_name(solver)));
+    expect_consistent_result(found, A, b, options, std::string(enum_name(solver)));
     EXPECT_EQ(found.end, SolveEnd::kInconsistent) << found.message;
     EXPECT_LE(found.relative_residual, least * (1 + 1e-9));
     EXPECT_THAT(found.message, HasSubstr("without the preconditioner"));
@@ -192,7 +192,7 @@ TEST(SingularSystem, TheLeastResidualWithAPreconditionerThatHelpsNothing) {
         const SolveOptions options{.tolerance = tolerance};
         const SolveResult found = solve(DenseOperator(A), b, options, &M);
         const std::string name = std::to_string(condition) + ' ' + std::to_string(seed);
-        expect_honest(found, A, b, options, name);
+        expect_consistent_result(found, A, b, options, name);
         EXPECT_LE(found.relative_residual, least * (1 + 1e-9)) << name << ' ' << found.message;
         EXPECT_LE(found.x.norm(), 1e3 * b.norm()) << name << ' ' << found.message;
       }
@@ -215,7 +215,7 @@ TEST(SingularSystem, AutoLeavesOutAnIndefinitePreconditionerThatGmresGetsNoFurth
     const SolveOptions options;
     const SolveResult found = solve(DenseOperator(A), b, options, jacobi.get());
     EXPECT_EQ(found.end, SolveEnd::kConverged) << seed << ' ' << found.message;
-    expect_honest(found, A, b, options, std::to_string(seed));
+    expect_consistent_result(found, A, b, options, std::to_string(seed));
     left_out += found.message.find("minres without the preconditioner") != std::string::npos;
   }
   EXPECT_GT(left_out, 0);
@@ -229,7 +229,7 @@ TEST(SingularSystem, GmresReachesTheLeastResidualOfNormalMatrices) {
     const double least = least_residual(A, b);
     const SolveOptions options{.solver = LinearSolver::kGmres, .restart = n};
     const SolveResult found = solve(DenseOperator(A), b, options);
-    expect_honest(found, A, b, options, std::to_string(n));
+    expect_consistent_result(found, A, b, options, std::to_string(n));
     EXPECT_EQ(found.end, SolveEnd::kInconsistent) << found.message;
     EXPECT_LE(found.relative_residual, least * (1 + 1e-9)) << n;
   }

@@ -6,8 +6,8 @@ namespace matapprox {
 
 /// While a StopScope exists, long loops of this thread and of its helper threads poll `control` and
 /// throw Interrupted if it requests a stop: parallel_for polls before each index, other loops by
-/// stop_if_asked(). A product that takes minutes thus ends within a piece of it, and neither
-/// operators nor kernels need a RunControl.
+/// throw_if_stop_requested(). A product that takes minutes thus ends within a piece of it, and
+/// neither operators nor kernels need a RunControl.
 ///
 /// Use it around work that has no result before its end. A caller that already has a result to
 /// return catches Interrupted. The innermost scope is the active one; if its control never requests
@@ -46,6 +46,6 @@ class JoinStopScope {
 
 /// Throws Interrupted if the active scope requests a stop. Cheap enough for a loop whose body takes
 /// a microsecond.
-void stop_if_asked();
+void throw_if_stop_requested();
 
 }  // namespace matapprox

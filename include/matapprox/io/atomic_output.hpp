@@ -12,7 +12,7 @@ namespace matapprox {
 /// An output file that appears whole or not at all: write to it or to temporary_path(), then call
 /// commit(), which syncs it to disk, renames it to `path` and syncs the folder. Without commit
 /// nothing remains. A symbolic link at `path` is replaced, not followed. After
-/// leave_others_alone(path) a file of another program at `path` is not replaced, see there.
+/// keep_foreign_files(path) a file of another program at `path` is not replaced, see there.
 class AtomicOutput {
  public:
   /// Throws FileError if the folder does not exist or is not writable.
@@ -58,11 +58,11 @@ class AtomicOutput {
 /// it takes the name only while it is free, otherwise the first free name next to it (out.h5:
 /// out.1.h5). A file that this program itself wrote there (a checkpoint) is replaced. Applies to
 /// the whole process, so that a program decides this in one place for all its outputs.
-void leave_others_alone(const std::string& path);
+void keep_foreign_files(const std::string& path);
 
 /// Returns the actual path of outputs of `path`: `path` itself, or the alternative name of the last
 /// one.
-std::string place_of_output(const std::string& path);
+std::string actual_output_path(const std::string& path);
 
 struct DisplacedOutput {
   std::string path;   ///< the requested name

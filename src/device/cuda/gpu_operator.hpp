@@ -104,7 +104,7 @@ class GpuOperator final : public PlacedOperator {
         queue().upload(X.col(first + c).data(), size, block.numbers + c * X.rows());
       });
       multiply(block, count, transposed);
-      lay_out(block, Y.rows(), count, false);
+      assign_slots(block, Y.rows(), count, false);
       download(block.numbers, Y.middleCols(first, count));
     });
   }
@@ -168,12 +168,12 @@ class GpuOperator final : public PlacedOperator {
     if (!symmetrized_) return multiply_by_factors(block, columns, transposed);
     auto a = array(longest_ * columns);
     auto b = array(longest_ * columns);
-    lay_out(block, rows(), columns, first_factor(false).row_major());
+    assign_slots(block, rows(), columns, first_factor(false).row_major());
     PingPongBuffer mirrored{a.data(), b.data(), block.row_major};
     queue().copy(block.numbers, rows() * columns, mirrored.numbers);
     multiply_by_factors(block, columns, false);
     multiply_by_factors(mirrored, columns, true);
-    lay_out(mirrored, rows(), columns, block.row_major);
+    assign_slots(mirrored, rows(), columns, block.row_major);
     queue().run(Average<double>{mirrored.numbers, block.numbers, rows() * columns});
   }
 
@@ -181,14 +181,14 @@ class GpuOperator final : public PlacedOperator {
     const std::size_t count = factors_.size();
     for (std::size_t step = 0; step < count; ++step) {
       const PlacedFactor& next = factors_[transposed ? step : count - 1 - step];
-      lay_out(block, next.in(transposed), columns, next.factor->row_major());
+      assign_slots(block, next.in(transposed), columns, next.factor->row_major());
       const double* result =
           next.factor->multiply(block.numbers, block.spare, columns, next.transposed != transposed);
       if (result == block.spare) std::swap(block.numbers, block.spare);
     }
   }
 
-  void lay_out(PingPongBuffer& block, Index rows, Index columns, bool row_major) const {
+  void assign_slots(PingPongBuffer& block, Index rows, Index columns, bool row_major) const {
     if (block.row_major == row_major) return;
     copy(block.numbers, block.row_major, block.spare, row_major, rows, columns);
     std::swap(block.numbers, block.spare);

@@ -15,7 +15,7 @@ constexpr Index kEstimates = 100;  // error estimates per descent
 /// too large. The noise that Adam's steps leave grows with the order; a smaller multiple would also
 /// stop steps that the annealing would have made pay off (2, 4 and 8 were tried on kernel matrices
 /// of orders 2048 and 5000).
-constexpr double kLost = 4;
+constexpr double kDivergenceRatio = 4;
 
 /// Offers the point to the monitor if its estimate is finite. Returns whether to continue from it.
 bool show(const FitState& state,
@@ -25,7 +25,7 @@ bool show(const FitState& state,
   const double f = objective(sample.validation(), state.point.data(), nullptr);
   if (std::isfinite(f)) {
     monitor.offer(state.point.columns(), state.form, f, state.count());
-    return f <= kLost * monitor.best_objective_of_descent();
+    return f <= kDivergenceRatio * monitor.best_objective_of_descent();
   }
   if (monitor.descent_has_best()) return false;
   throw NumericalError("chord: the objective overflows at the start");

@@ -39,7 +39,7 @@ std::vector<Index> pivoted_order(const LinearOperator& A,
 std::vector<Index> deim_order(Matrix V) {
   std::vector<Index> order;
   for (Index j = 0; j < V.cols(); ++j) {
-    stop_if_asked();
+    throw_if_stop_requested();
     Index pivot = 0;
     const double largest = V.col(j).cwiseAbs().maxCoeff(&pivot);
     if (largest == 0.0) break;

@@ -59,7 +59,7 @@ template <class Visit>
 void for_tiles(const DenseTiles& tiles, const Visit& visit) {
   for (Index column = 0; column < tiles.cols; column += kTileSide) {
     const Index columns = std::min(kTileSide, tiles.cols - column);
-    stop_if_asked();
+    throw_if_stop_requested();
     const Index end = tiles.symmetric ? column + 1 : tiles.rows;
     for (Index row = 0; row < end; row += kTileSide) {
       visit(row, std::min(kTileSide, tiles.rows - row), column, columns);
@@ -77,7 +77,7 @@ std::vector<DenseTiles> dense_forms(const Matrix& A) {
     forms.back().bits = bits;
     forms.back().offset = A.minCoeff() + std::ldexp(1.0, bits - 1);
   }
-  stop_if_asked();
+  throw_if_stop_requested();
   const bool floats = (A.array() == A.cast<float>().cast<double>().array()).all();
   tiles.bits = floats ? 32 : 64;
   forms.push_back(tiles);

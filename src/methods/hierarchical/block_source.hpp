@@ -32,7 +32,7 @@ class BlockSource {
   virtual void describe(Node& node, double least) const = 0;
   /// Verdict on a search, given lower bounds of some leading squares.
   enum class Search {
-    kGoOn,
+    kContinue,
     kGiveUp,      ///< the node cannot gain anything
     kCannotTell,  ///< more of these squares cannot show that either
   };

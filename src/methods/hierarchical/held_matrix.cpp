@@ -80,8 +80,8 @@ Vector bounds_of_squares(const ConstBlock& B,
   RangeFinder range(B, sketch);
   const double energy = B.squaredNorm();
   Vector squares;
-  for (auto search = BlockSource::Search::kGoOn;
-       search == BlockSource::Search::kGoOn &&
+  for (auto search = BlockSource::Search::kContinue;
+       search == BlockSource::Search::kContinue &&
        !is_small(std::min(B.rows(), B.cols()), range.columns());) {
     range.add_columns();
     squares = range.squares();

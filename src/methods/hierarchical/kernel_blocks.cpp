@@ -91,7 +91,7 @@ void KernelBlocks::find_boxes(Index first, Index count) {
   find_boxes(first + upper, count - upper);
 }
 
-bool KernelBlocks::lies_apart(const Stratum& part) const {
+bool KernelBlocks::is_well_separated(const Stratum& part) const {
   if (part.row == part.column) return false;
   const Box& a = box(part.row, part.rows);
   const Box& b = box(part.column, part.columns);
@@ -109,7 +109,7 @@ void KernelBlocks::add_strata(const Stratum& part,
                               std::vector<Stratum>& strata) const {
   const bool rows = is_halved(part.rows);
   const bool columns = is_halved(part.columns);
-  if ((!rows && !columns) || (halvings <= 0 && lies_apart(part))) {
+  if ((!rows && !columns) || (halvings <= 0 && is_well_separated(part))) {
     strata.push_back(part);
     return;
   }
@@ -128,7 +128,7 @@ void KernelBlocks::add_strata(const Stratum& part,
 
 std::vector<Stratum> KernelBlocks::strata(const Node& node) const {
   std::vector<Stratum> strata;
-  if (node.larger_side() <= kCheckedWhole && !lies_apart(node)) return strata;
+  if (node.larger_side() <= kCheckedWhole && !is_well_separated(node)) return strata;
   add_strata({node.row, node.rows, node.column, node.columns}, kStratumHalvings, strata);
   for (Stratum& part : strata) {
     part.row -= node.row;
@@ -139,7 +139,7 @@ std::vector<Stratum> KernelBlocks::strata(const Node& node) const {
 
 bool KernelBlocks::is_computed(const Node& node) const {
   const Index side = node.larger_side();
-  return side <= kComputedApart || (side <= kComputedNear && !lies_apart(node));
+  return side <= kComputedApart || (side <= kComputedNear && !is_well_separated(node));
 }
 
 /// The row of the point that is nearest to the box of the columns.
@@ -176,7 +176,7 @@ double KernelBlocks::energy() const {
 /// blocks are left to their children.
 bool KernelBlocks::has_kinks(const Node& node) const {
   return kernel_.options().function == KernelFunction::kLaplacian &&
-         node.larger_side() > kCheckedWhole && !lies_apart(node);
+         node.larger_side() > kCheckedWhole && !is_well_separated(node);
 }
 
 double KernelBlocks::sampled_energy(const Node& node) const {
@@ -192,7 +192,7 @@ double KernelBlocks::sampled_energy(const Node& node) const {
 
 void KernelBlocks::describe(Node& node, double least) const {
   node.described = true;
-  node.smooth = lies_apart(node);
+  node.smooth = is_well_separated(node);
   if (has_kinks(node)) {
     node.energy = sampled_energy(node);
     return;
@@ -204,13 +204,13 @@ void KernelBlocks::describe(Node& node, double least) const {
 }
 
 CrossApproximation KernelBlocks::cross(const Node& node) const {
-  const double bytes = 8.0 * static_cast<double>((node.rows + node.columns) * node.asked_rank);
+  const double bytes = 8.0 * static_cast<double>((node.rows + node.columns) * node.requested_rank);
   if (bytes > kLargeFactors) require_memory(2 * bytes, "hierarchical: a cross approximation");
   const auto entries_of = [&](std::span<const Index> I, std::span<const Index> J) -> Matrix {
     return scale_ * kernel_.block(places(node.row, I), places(node.column, J));
   };
   CrossOptions options;
-  options.max_rank = node.asked_rank;
+  options.max_rank = node.requested_rank;
   options.least = kCrossShare * node.asked_least;
   options.first_row = nearest_row(node);
   options.strata = strata(node);
@@ -230,7 +230,7 @@ void KernelBlocks::find_spectrum(Node& node,
     node.complete = true;
     return refine_spectrum(node, least);
   }
-  node.asked_rank = std::min(count, node.smaller_side());
+  node.requested_rank = std::min(count, node.smaller_side());
   node.asked_least = least;
   const CrossApproximation found = cross(node);
   const Matrix core =

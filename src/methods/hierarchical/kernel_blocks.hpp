@@ -50,9 +50,9 @@ class KernelBlocks final : public BlockSource {
   };
   void find_boxes(Index first, Index count);
   const Box& box(Index first, Index count) const { return boxes_.at({first, count}); }
-  bool lies_apart(const Stratum& part) const;
-  bool lies_apart(const Node& node) const {
-    return lies_apart(Stratum{node.row, node.rows, node.column, node.columns});
+  bool is_well_separated(const Stratum& part) const;
+  bool is_well_separated(const Node& node) const {
+    return is_well_separated(Stratum{node.row, node.rows, node.column, node.columns});
   }
   void add_strata(const Stratum& part, int halvings, std::vector<Stratum>& strata) const;
   std::vector<Stratum> strata(const Node& node) const;

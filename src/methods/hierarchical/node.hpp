@@ -58,7 +58,7 @@ struct NodeState {
   bool complete = false;  ///< all squares are known
   bool accurate = false;  ///< squares far below the largest one are accurate too
   double rest = -1;       ///< estimated sum of other squares; negative: all energy unaccounted for
-  Index asked_rank = 0;   ///< number of requested triplets; asked_least: their least square
+  Index requested_rank = 0;  ///< number of requested triplets; asked_least: their least square
   double asked_least = 0;
   /// Squared error of its quantized entries, relative to that expected of normal values.
   double noise = 1;

@@ -95,7 +95,7 @@ bool RateDistortion::computed_may_gain(const Node& node, double other) const {
   const double weight = tree_.weight(node);
   const Choice found = contents_.low_rank(node, price());
   const double of_found = found.rank == 0 ? 0 : found.cost(price()) - weight * rest;
-  if (known < node.asked_rank) return least < node.asked_least && of_found + of_triplet < other;
+  if (known < node.requested_rank) return least < node.asked_least && of_found + of_triplet < other;
   const double power = std::log2((node.tails(known / 2) + rest) / rest);
   const auto count = static_cast<double>(known);
   const double ratio = std::pow(std::max(power * rest / (count * least), 1.0), 1 / (power + 1));
@@ -131,7 +131,7 @@ bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
   if (!final && late) return true;
   for (int search = 0;
        search < kMaxSearchesOfNode &&
-       (final || node.squares.size() == 0 || node.squares.size() < node.asked_rank) &&
+       (final || node.squares.size() == 0 || node.squares.size() < node.requested_rank) &&
        may_gain(node, std::min(limit, node.own.cost(price())));
        ++search) {
     if (!may_ask) return false;
@@ -143,7 +143,7 @@ bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
       const double enough = kSurely * std::min(limit, node.own.cost(price()));
       if (cost > enough) return BlockSource::Search::kGiveUp;
       return cost + tree_.weight(node) * others <= enough ? BlockSource::Search::kCannotTell
-                                                          : BlockSource::Search::kGoOn;
+                                                          : BlockSource::Search::kContinue;
     });
     if (node.squares.size() == known && ContentChoices::unknown_energy(node) >= rest) break;
   }

@@ -89,7 +89,7 @@ TEST(ChordControl, ResumedFromAnyCheckpointEndsAtTheSameBits) {
 }
 
 /// The pattern comes from the warm start, which a resumed fit is not given.
-TEST(ChordControl, AWarmStartGoesOnWithItsPattern) {
+TEST(ChordControl, AWarmStartKeepsItsPattern) {
   auto start = std::make_shared<ChordFactors>();
   start->pattern = chord_reference_pattern(20);
   for (Index p = 0; p < start->pattern.stored_numbers(); ++p)
@@ -157,7 +157,7 @@ std::vector<Index> descents_resumed(const Matrix& matrix) {
 
 /// Screening runs of four forms. One form is so good that only its orders are tried in addition:
 /// the three descents that follow.
-TEST(ChordControl, AChoiceOfFormsGoesOnFromAnyCheckpointToo) {
+TEST(ChordControl, AChoiceOfFormsResumesFromAnyCheckpointToo) {
   const Matrix noise = test::random_matrix(80, 80);
   const std::vector<Index> descents = descents_resumed((noise + noise.transpose()) / 2);
   for (const std::size_t d : {0U, 1U, 2U, 3U, 4U, 5U, 6U}) EXPECT_GE(descents[d], 1) << d;
@@ -165,12 +165,12 @@ TEST(ChordControl, AChoiceOfFormsGoesOnFromAnyCheckpointToo) {
 }
 
 /// Screening runs of two forms and a playoff between them.
-TEST(ChordControl, APlayoffOfFormsGoesOnFromAnyCheckpointToo) {
+TEST(ChordControl, APlayoffOfFormsResumesFromAnyCheckpointToo) {
   const std::vector<Index> descents = descents_resumed(test::random_matrix(80, 80));
   for (const std::size_t d : {0U, 1U, 2U, 3U, 4U}) EXPECT_GE(descents[d], 1) << d;
 }
 
-TEST(ChordControl, SeveralStartsAndNewtonStepsGoOnFromAnyCheckpointToo) {
+TEST(ChordControl, SeveralStartsAndNewtonStepsResumeFromAnyCheckpointToo) {
   const ChordOptions options{
       .starts = 3, .adam_steps = 40, .max_iterations = 30, .newton_steps = 20, .tolerance = 0};
   Recorder recorder;
@@ -189,7 +189,7 @@ TEST(ChordControl, SeveralStartsAndNewtonStepsGoOnFromAnyCheckpointToo) {
   EXPECT_THAT(phases, ::testing::Each(::testing::Ge(1)));
 }
 
-TEST(ChordControl, APreconditionedFitGoesOnFromAnyCheckpointToo) {
+TEST(ChordControl, APreconditionedFitResumesFromAnyCheckpointToo) {
   const DenseOperator A(test::random_matrix(70, 70));
   const ChordOptions options{
       .effort = ChordEffort::kHigh, .starts = 2, .adam_steps = 50, .max_iterations = 5};
@@ -234,7 +234,7 @@ TEST(ChordControl, APreconditionerOfAnotherShapeIsRefused) {
   refused("preconditioner_links", [](Vector& links) { links(0) += 1; });
 }
 
-TEST(ChordControl, ASampledFitGoesOnFromAnyCheckpointToo) {
+TEST(ChordControl, ASampledFitResumesFromAnyCheckpointToo) {
   const DenseOperator A(test::random_matrix(40, 40));
   const ChordOptions options{.adam_steps = 60, .columns_per_step = 8};
   Recorder recorder;
@@ -262,7 +262,7 @@ TEST(ChordControl, ACheckpointHoldsTheBestPointSoFar) {
   }
 }
 
-TEST(ChordControl, AnInterruptedFitReturnsItsBestPointAndGoesOnFromThere) {
+TEST(ChordControl, AnInterruptedFitReturnsItsBestPointAndResumesFromThere) {
   const Approximation whole = chord(matrix(), kOptions);
   for (const Index last : {1, 2, 60, 121, 200, 700}) {
     Recorder recorder(last);

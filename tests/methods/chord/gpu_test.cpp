@@ -77,7 +77,7 @@ TEST(ChordOnGpu, AnyOrderOfThreadsAndAnyPanelsOfTheTargetGiveTheFit) {
   EXPECT_CLOSE(values_of(narrow), values_of(chord(A, kFewSteps)), 1e-9);
 }
 
-TEST(ChordOnGpu, AFitGoesOnFromAnyCheckpointWithTheSameBits) {
+TEST(ChordOnGpu, AFitResumesFromAnyCheckpointWithTheSameBits) {
   const DenseOperator A(test::random_matrix(kGpuOrder, kGpuOrder));
   std::vector<ResumeState> states;
   RunControl control = on_gpu();
@@ -127,7 +127,7 @@ TEST(ChordOnGpu, ASymmetrizedFitEndsWhereThatOfTheCpuEnds) {
 }
 
 /// A fit started in floats on the CPU continues in doubles on the GPU.
-TEST(ChordOnGpu, GoesOnFromACheckpointOfTheCpu) {
+TEST(ChordOnGpu, ResumesFromACheckpointOfTheCpu) {
   const DenseOperator A(test::random_matrix(70, 70));
   const ChordOptions options{.adam_steps = 30, .max_iterations = 3};
   ResumeState state;

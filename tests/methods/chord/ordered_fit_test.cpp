@@ -175,7 +175,7 @@ TEST(ChordOrderedFit, AWarmStartIsOfAChain) {
       InvalidArgument, warm_started({}, other, "x.h5"), "x.h5: is not a Chord approximation");
 }
 
-TEST(ChordOrderedFit, AWarmStartGoesOnInItsOrder) {
+TEST(ChordOrderedFit, AWarmStartKeepsItsOrder) {
   const Matrix A = hidden_band(false);
   const DenseOperator op(A);
   const Approximation first = chord(op, quick(ChordOrder::kHop));
@@ -202,7 +202,7 @@ TEST(ChordOrderedFit, AWarmStartGoesOnInItsOrder) {
 }
 
 /// A checkpoint of a resumed fit gives the same result as one of the first run.
-TEST(ChordOrderedFit, GoesOnTwice) {
+TEST(ChordOrderedFit, ResumesTwice) {
   const DenseOperator A(hidden_band(false));
   const auto start =
       std::make_shared<ChordFactors>(test::random_chain(chord_reference_pattern(kOrderedN)));
@@ -277,7 +277,7 @@ TEST(ChordOrderedFit, ANamedPatternIsThatOfItsOwnStart) {
   }
 }
 
-TEST(ChordOrderedFit, GoesOnFromAnyCheckpoint) {
+TEST(ChordOrderedFit, ResumesFromAnyCheckpoint) {
   const DenseOperator A(hidden_band(true));
   for (const Index columns : {0, 8}) {
     ChordOptions options{.pattern = ChordFitPattern::kAuto,

@@ -33,8 +33,8 @@ struct BlockShape {
   // Slots of the parameters.
   NormPlaces norm1;
   NormPlaces norm2;
-  LinearPlaces hidden_layer;
-  LinearPlaces output_layer;
+  LinearSlots hidden_layer;
+  LinearSlots output_layer;
 
   Index width_out() const {
     const auto* psf = std::get_if<PsfLayerShape>(&attention);

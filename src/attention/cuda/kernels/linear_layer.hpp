@@ -10,7 +10,7 @@ namespace matapprox::cuda {
 /// Y = X W, without the bias.
 template <class T, class Queue>
 void multiply_by_weight(
-    const Pass<T, Queue>& pass, const LinearPlaces& places, const T* x, Index rows, T* y) {
+    const Pass<T, Queue>& pass, const LinearSlots& places, const T* x, Index rows, T* y) {
   const Index in = places.weight.rows;
   const Index out = places.weight.cols;
   tall_product(*pass.scratch,
@@ -20,7 +20,7 @@ void multiply_by_weight(
 /// Sets the gradients of weight and bias. Sets dX, or adds to it, unless dX is null.
 template <class T, class Queue>
 void linear_backward(const Pass<T, Queue>& pass,
-                     const LinearPlaces& places,
+                     const LinearSlots& places,
                      const T* x,
                      const T* dy,
                      Index rows,
@@ -41,7 +41,7 @@ void linear_backward(const Pass<T, Queue>& pass,
 
 /// y = y + bias.
 template <class T, class Queue>
-void add_bias(const Pass<T, Queue>& pass, const LinearPlaces& places, Index rows, T* y) {
+void add_bias(const Pass<T, Queue>& pass, const LinearSlots& places, Index rows, T* y) {
   AddToTokens<T> add;
   add.x = y;
   add.bias = pass.parameters + places.bias.offset;
@@ -56,8 +56,8 @@ template <class T, class Queue>
 class FeedForwardLayer {
  public:
   FeedForwardLayer(const Queue& queue,
-                   const LinearPlaces& hidden,
-                   const LinearPlaces& output,
+                   const LinearSlots& hidden,
+                   const LinearSlots& output,
                    Index rows)
       : hidden_places_(hidden),
         output_places_(output),
@@ -65,7 +65,7 @@ class FeedForwardLayer {
         hidden_(queue.template array<T>(rows * hidden.weight.cols)),
         slope_(queue.template array<T>(rows * hidden.weight.cols)) {}
 
-  const LinearPlaces& output() const { return output_places_; }
+  const LinearSlots& output() const { return output_places_; }
   void forward(const Pass<T, Queue>& pass, const T* x, T* y) {
     const Index hidden = hidden_places_.weight.cols;
     multiply_by_weight(pass, hidden_places_, x, rows_, hidden_.data());
@@ -88,8 +88,8 @@ class FeedForwardLayer {
 
  private:
   using Array = decltype(std::declval<const Queue&>().template array<T>(0));
-  LinearPlaces hidden_places_;
-  LinearPlaces output_places_;
+  LinearSlots hidden_places_;
+  LinearSlots output_places_;
   Index rows_;
   Array hidden_;  ///< after GELU
   Array slope_;   ///< GELU's derivative

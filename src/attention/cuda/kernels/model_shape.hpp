@@ -40,16 +40,16 @@ struct ModelShape {
   bool label_sets = false;  ///< an answer is 0 or 1 for each class
 
   // Slots of the parameters.
-  LinearPlaces feature;
+  LinearSlots feature;
   ParameterSlot token;
   ParameterSlot position;
   ParameterSlot cls;
   ParameterSlot segment;
   NormPlaces embedding_norm_places;
   NormPlaces norm;
-  LinearPlaces pooler_places;
-  LinearPlaces head_hidden_layer;
-  LinearPlaces head;
+  LinearSlots pooler_places;
+  LinearSlots head_hidden_layer;
+  LinearSlots head;
   Index parameters = 0;
 
   Index sequences() const { return pairs ? 2 * samples : samples; }
@@ -65,7 +65,7 @@ namespace shape_detail {
 /// Calls visit(name, rows, columns, place) for each parameter of a multi-head layer.
 template <class Visit>
 void visit_heads(MultiHeadShape& heads, const std::string& name, Index length, const Visit& visit) {
-  const auto linear = [&](const char* own, LinearPlaces& places) {
+  const auto linear = [&](const char* own, LinearSlots& places) {
     visit(name + own + ".weight", heads.width, heads.width, places.weight);
     visit(name + own + ".bias", Index{1}, heads.width, places.bias);
   };
@@ -94,7 +94,7 @@ void visit_heads(MultiHeadShape& heads, const std::string& name, Index length, c
 
 template <class Visit>
 void visit_psf(PsfLayerShape& layer, const std::string& name, const Visit& visit) {
-  const auto linear = [&](const std::string& own, Index in, Index out, LinearPlaces& places) {
+  const auto linear = [&](const std::string& own, Index in, Index out, LinearSlots& places) {
     visit(name + own + ".weight", in, out, places.weight);
     visit(name + own + ".bias", Index{1}, out, places.bias);
   };
@@ -115,7 +115,7 @@ void visit_psf(PsfLayerShape& layer, const std::string& name, const Visit& visit
 /// Model uses. A parameter that layers share is visited once for each of them.
 template <class Visit>
 void visit_parameters(ModelShape& model, const Visit& visit) {
-  const auto linear = [&](const std::string& name, Index in, Index out, LinearPlaces& places) {
+  const auto linear = [&](const std::string& name, Index in, Index out, LinearSlots& places) {
     visit(name + ".weight", in, out, places.weight);
     visit(name + ".bias", Index{1}, out, places.bias);
   };
@@ -160,7 +160,7 @@ void visit_parameters(ModelShape& model, const Visit& visit) {
 }
 
 /// Sets the slots of all parameters, one after the other.
-inline void lay_out(ModelShape& model) {
+inline void assign_slots(ModelShape& model) {
   std::map<std::string, ParameterSlot> places;
   Index next = 0;
   visit_parameters(
@@ -173,7 +173,7 @@ inline void lay_out(ModelShape& model) {
 }
 
 inline ModelShape laid_out(ModelShape model) {
-  lay_out(model);
+  assign_slots(model);
   return model;
 }
 

@@ -38,10 +38,10 @@ struct MultiHeadShape {
   LengthScale scale = LengthScale::kNone;  ///< simpletron only
 
   // Slots of the parameters.
-  LinearPlaces query;
-  LinearPlaces key;
-  LinearPlaces value;
-  LinearPlaces output;
+  LinearSlots query;
+  LinearSlots key;
+  LinearSlots value;
+  LinearSlots output;
   std::vector<ParameterSlot> E;  ///< one, or one per head
   std::vector<ParameterSlot> F;
   ParameterSlot omega;
@@ -181,7 +181,7 @@ class MultiHeadLayer final : public AttentionLayer<T, Queue> {
     }
     d.value = pass.work->take(kValueGradient, numbers());
     core_->backward(pass, blocks(), heads_.data(), dh, d);
-    const auto pull_back = [&](const LinearPlaces& places, const T* gradient, bool add) {
+    const auto pull_back = [&](const LinearSlots& places, const T* gradient, bool add) {
       merge(pass, gradient, wide);
       linear_backward(pass, places, x, wide, rows_, dx, add);
     };
@@ -219,7 +219,7 @@ class MultiHeadLayer final : public AttentionLayer<T, Queue> {
     merge.columns = shape_.head_width();
     for_each_piece<T>(pass.queue(), rows_ * shape_.heads, merge.columns, merge);
   }
-  void project(const Pass<T, Queue>& pass, const LinearPlaces& places, const T* x, T* to) const {
+  void project(const Pass<T, Queue>& pass, const LinearSlots& places, const T* x, T* to) const {
     T* wide = pass.work->take(kSideBySide, numbers());
     multiply_by_weight(pass, places, x, rows_, wide);
     split(pass, wide, pass.parameters + places.bias.offset, to);

@@ -13,7 +13,7 @@ struct ParameterSlot {
 };
 
 /// Weight and bias of a linear map.
-struct LinearPlaces {
+struct LinearSlots {
   ParameterSlot weight;
   ParameterSlot bias;
 };

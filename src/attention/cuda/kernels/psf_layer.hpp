@@ -21,8 +21,8 @@ struct PsfLayerShape {
   Index value = 0;   ///< columns of V
   bool residual = true;
   ChordShape pattern;  ///< at the length of the samples
-  LinearPlaces first;  ///< first layers of all networks side by side, that of V_0 first
-  std::vector<LinearPlaces> outputs;  ///< second layer of each network
+  LinearSlots first;   ///< first layers of all networks side by side, that of V_0 first
+  std::vector<LinearSlots> outputs;  ///< second layer of each network
 
   Index factors() const { return pattern.factors(); }
   Index networks() const { return factors() + 1; }
@@ -30,7 +30,7 @@ struct PsfLayerShape {
   Index all_links() const { return pattern.stored_numbers() / pattern.order; }
   /// Number of links of the factors before factor m, counted from 0.
   Index links_before(Index m) const { return pattern.first_value(m) / pattern.order; }
-  const LinearPlaces& output(Index network) const {
+  const LinearSlots& output(Index network) const {
     return outputs[static_cast<std::size_t>(network)];
   }
 };
@@ -192,7 +192,7 @@ class PsfLayer {
 
   /// V_0 = hidden x weight + bias. Rows of padding are 0.
   void first_value(const T* parameters, const std::uint8_t* mask) {
-    const LinearPlaces& output = shape_.output(0);
+    const LinearSlots& output = shape_.output(0);
     queue_->gemm(product(rows_,
                          shape_.value,
                          shape_.hidden,
@@ -248,7 +248,7 @@ class PsfLayer {
                         PsfWork<T, Queue>& work,
                         Scratch<T, Queue>& scratch) {
     const Index all = shape_.all_hidden();
-    const LinearPlaces& output = shape_.output(q);
+    const LinearSlots& output = shape_.output(q);
     const Index columns = output.weight.cols;
     const T* hidden = hidden_.data() + q * shape_.hidden;
     T* d_hidden = work.d_hidden.data() + q * shape_.hidden;
