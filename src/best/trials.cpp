@@ -108,6 +108,7 @@ RunResult Trials::fit(const BestCandidate& candidate, double aim, Index& given_u
   trial_control.checkpoint = nullptr;
   trial_control.resume = nullptr;
   trial_control.target_error = aim;
+  if (aim > 0) trial_control.useful_bytes = least_bytes();
   const bool keeps_both = method.has_option("frobenius_tolerance");
   if (wanted_.budget.is_set() && method.has_option("budget") && (aim == 0 || keeps_both)) {
     StorageBudget budget = wanted_.budget;

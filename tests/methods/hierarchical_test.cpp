@@ -133,6 +133,28 @@ TEST(Hierarchical, AToleranceTakesAboutTheFewestBytes) {
   }
 }
 
+/// The search ends early only where the whole search does not come below the useful bytes either.
+TEST(Hierarchical, UsefulBytesEndOnlyHopelessSearches) {
+  Index ended_early = 0;
+  for (const Example& example : hierarchical_examples()) {
+    const DenseOperator A(example.A);
+    for (const double tolerance : {0.3, 0.1, 1e-2, 1e-4}) {
+      const HierarchicalOptions options{.frobenius_tolerance = tolerance};
+      const auto fewest = static_cast<double>(hierarchical(A, options).storage().bytes);
+      for (const double useful : {2.0, 1.3, 1.01, 0.9, 0.6, 0.3}) {
+        RunControl control;
+        control.useful_bytes = useful * fewest;
+        const Approximation found = hierarchical(A, options, control);
+        EXPECT_LE(error_of(found, example.A), tolerance) << example.name;
+        const auto bytes = static_cast<double>(found.storage().bytes);
+        if (useful > 1) EXPECT_EQ(bytes, fewest) << example.name << " " << tolerance;
+        if (bytes > fewest) ++ended_early;
+      }
+    }
+  }
+  EXPECT_GT(ended_early, 0);
+}
+
 // Compared at equal bytes with the best low-rank approximation in doubles.
 TEST(Hierarchical, IsFarBelowTheSvdInDoubles) {
   const Matrix A = smooth(256);

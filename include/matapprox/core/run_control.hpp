@@ -55,6 +55,9 @@ class RunControl : public StopControl {
   /// Precision to which the caller will round the factors. A method may fit some factors to the
   /// rounded values of others; it does not round the result itself.
   Precision stored_precision = Precision::kDouble;
+  /// Bytes below which a result with the target error is of use to the caller. A method may end its
+  /// search for fewer bytes if it is not expected to come below.
+  double useful_bytes = std::numeric_limits<double>::infinity();
 
   /// For methods without a result before their end: if a stop is due, throws Interrupted, naming
   /// the method and the cause (a request or max_seconds).

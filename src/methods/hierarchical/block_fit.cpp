@@ -46,6 +46,12 @@ constexpr int kMaxAims = 12;
 /// A fit within the tolerance is accepted if it takes at most this many times the bytes of one that
 /// misses the tolerance: another round could gain no more than that.
 constexpr double kAcceptedBytes = 1.15;
+/// A fit whose squared error is at least kNearEnough of the allowed one is not expected to come
+/// below the useful bytes if it takes kHopelessBytes times as many: the rest of the error is worth
+/// at most log2(1 / sqrt(kNearEnough)) = 1.7 bits per value, a third of the 5 bits that the values
+/// of such fits have. Chosen on scale_free, permutation, mesh2d and gaussian_kernel of matrices/.
+constexpr double kNearEnough = 0.1;
+constexpr double kHopelessBytes = 1.5;
 /// Number of rounds that repeat the choice with the noise found in the one before.
 constexpr int kLearningRounds = 2;
 /// A round whose squared error is above this fraction of the best one before is the last.
@@ -225,7 +231,9 @@ BlockFit fit_within_tolerance(BlockTree& tree,
     is_within = part <= 1;
     if (is_within) {
       if (!best || bytes < bytes_of(*best)) best = std::move(result);
-      if (part >= kNearTolerance || is_small_enough()) return std::move(*best);
+      const bool is_hopeless = part >= kNearEnough && static_cast<double>(bytes_of(*best)) >
+                                                          kHopelessBytes * control.useful_bytes;
+      if (part >= kNearTolerance || is_hopeless || is_small_enough()) return std::move(*best);
       reaching = share;
       share *= std::min(kAim * kAim / part, kMaxRaise);
     } else if (!best && can_do_no_more) {
