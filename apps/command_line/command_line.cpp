@@ -349,12 +349,11 @@ std::string present_flag(const std::string& flag) {
 std::string present_option(const std::string& text, const std::string& where) {
   std::string now = text.starts_with("--") ? present_flag(text) : present_name(text);
   if (now == text) return text;
-  write_message(
-      fmt::format("{}{}{} is now called {}; the old name will be refused by the next version",
-                  where,
-                  where.empty() ? "" : ": ",
-                  text,
-                  now));
+  write_message(fmt::format("{}{}{} is now called {}; the next version will reject the old name",
+                            where,
+                            where.empty() ? "" : ": ",
+                            text,
+                            now));
   return now;
 }
 

@@ -53,21 +53,21 @@ std::string misfit_of(std::string_view line) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; };
   if (std::any_of(line.begin(), line.end(), is_control)) return "has a control character";
   const std::size_t comment = start_of_comment(line);
-  if (comment == std::string_view::npos) return "has a quotation that does not end on its line";
+  if (comment == std::string_view::npos) return "has a quoted string that does not end on its line";
   line = without_blanks(line.substr(0, comment));
   if (line.empty()) return "";
-  if (line.front() == '[') return line.find(']') + 1 == line.size() ? "" : "is no table header";
+  if (line.front() == '[') return line.find(']') + 1 == line.size() ? "" : "is not a table header";
   const std::size_t sign = line.find('=');
   const std::string_view name = without_blanks(line.substr(0, sign));
   if (sign == std::string_view::npos || name.empty() ||
       name.find_first_of(" \t\"'[]") != std::string_view::npos) {
-    return "is none of `option = value`, [table] and # comment";
+    return "is not `option = value`, [table] or # comment";
   }
   const std::string_view value = without_blanks(line.substr(sign + 1));
   if (value.empty()) return "has no value";
   return length_of_value(value) == value.size()
              ? ""
-             : "has more than one value, or brackets that do not match; several are [a, b]";
+             : "has several values, or unbalanced brackets; write a list as [a, b]";
 }
 
 std::string read_options(const std::string& path) {
@@ -82,7 +82,7 @@ std::string read_options(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) fail("cannot be read: " + std::generic_category().message(errno));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.find('\0') != std::string::npos) fail("holds zero bytes, it is no text");
+  if (text.find('\0') != std::string::npos) fail("contains zero bytes; it is not a text file");
   if (text.size() > kMost) fail(fmt::format("has more than {} bytes of options", kMost));
   return text;
 }

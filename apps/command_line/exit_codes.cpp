@@ -39,10 +39,9 @@ int report_exception(const std::exception_ptr& failure) {
   } catch (const std::bad_alloc&) {
     return say(kNotAvailable, "out of memory");
   } catch (const std::length_error&) {
-    return say(kNotAvailable, "out of memory: no machine has room for an array of this size");
+    return say(kNotAvailable, "out of memory: an array of this size cannot be allocated");
   } catch (const std::exception& error) {
-    write_message(std::string("this is a defect of the program, please report it: ") +
-                  error.what());
+    write_message(std::string("internal error, please report it: ") + error.what());
     return kDefect;
   }
 }

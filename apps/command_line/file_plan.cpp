@@ -91,7 +91,7 @@ void FilePlan::check_input(const Output& output, const Input& input) {
   // A file that a shell has opened as a standard stream is not refused here.
   if (output.path.empty()) return;
   require(output.file != input.file,
-          "{} {}: this file is read ({}), so it cannot be an output, not even with --force",
+          "{} {}: this file is an input ({}) and cannot be overwritten, even with --force",
           output.name,
           output.path,
           input.path);
@@ -108,7 +108,7 @@ void FilePlan::add(const std::string& name, const std::string& path, bool is_fol
                      is_folder};
   for (const Output& output : outputs_) {
     require(!are_same(output, added),
-            "{} and {} are the same file, {}; every output needs one of its own",
+            "{} and {} are the same file, {}; give every output its own file",
             output.name,
             added.name,
             added.path);

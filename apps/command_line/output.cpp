@@ -136,7 +136,7 @@ void prepare_folder(const std::string& path) {
   if (fs::is_directory(path, failure)) return;
   check_output(path, true);
   if (!fs::create_directory(path, failure)) {
-    throw FileError(fmt::format("{}: cannot make this folder: {}", path, failure.message()));
+    throw FileError(fmt::format("{}: cannot create this folder: {}", path, failure.message()));
   }
   note_made_folder(path);
 }
@@ -221,7 +221,7 @@ void check_hdf5_name(const std::string& option,
   const bool is_other = format != FileFormat::kHdf5 ||
                         std::find(kWritten.begin(), kWritten.end(), extension) != kWritten.end();
   require(!is_other,
-          "{} {}: an HDF5 file is written here, and '{}' is the ending of another format; {}",
+          "{} {}: the output is an HDF5 file, but '{}' is the extension of another format; {}",
           option,
           path,
           extension,

@@ -109,7 +109,7 @@ void open_standard_streams() {
 /// Exit code of a command that completed its work but was asked to stop during its last steps.
 int report_interrupt(int code) {
   if (code != kDone || !interrupt_requested()) return code;
-  write_message("interrupted; what was complete by then is written");
+  write_message("interrupted; the results completed by then are written");
   return kInterrupted;
 }
 
@@ -118,8 +118,8 @@ int report_interrupt(int code) {
 int report_displaced(int code) {
   for (const DisplacedOutput& output : displaced_outputs()) {
     write_message(
-        fmt::format("{}: another program made this file meanwhile; it is kept, and "
-                    "our result is in {}",
+        fmt::format("{}: another program created this file in the meantime; it is kept, and the "
+                    "result is in {}",
                     output.path,
                     output.place));
     if (code == kDone) code = kFile;

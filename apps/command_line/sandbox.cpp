@@ -202,7 +202,7 @@ Child start_child(const std::string& path,
   int code = 0;
   outside_hdf5([&] {
     if (pipe2(ends.data(), O_CLOEXEC) != 0)
-      fail_start(path, "cannot make a pipe to read it safely", errno);
+      fail_start(path, "cannot create a pipe to read it in a separate process", errno);
     id = fork();
     code = errno;
     if (id == 0) {
@@ -213,7 +213,7 @@ Child start_child(const std::string& path,
   });
   if (id < 0) {
     close(ends[0]);
-    fail_start(path, "cannot start a process to read it safely", code);
+    fail_start(path, "cannot start a separate process to read it", code);
   }
   return {id, ends[0]};
 }
@@ -273,7 +273,8 @@ Outcome wait_for(Child& child, const SandboxLimits& limits) {
 
 [[noreturn]] void throw_death(const std::string& path, const std::string& library, int status) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
-    throw FileError(fmt::format("{}: the {} library did not finish with this file", path, library));
+    throw FileError(
+        fmt::format("{}: the {} library did not finish reading this file", path, library));
   }
   const std::string how = WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))
                                               : fmt::format("exit code {}", WEXITSTATUS(status));
@@ -293,7 +294,8 @@ void rethrow(const std::string& path, const std::string& library, const std::str
       throw NotAvailable(message);
     case kMemory:
       throw FileError(
-          fmt::format("{}: the {} library wants more memory than there is: damaged or too large",
+          fmt::format("{}: the {} library needs more memory than is available: the file is damaged "
+                      "or too large",
                       path,
                       library));
     default:
@@ -318,7 +320,7 @@ void sandboxed_read(const TrialRead& trial, const SandboxLimits& limits) {
   }
   if (outcome.timed_out) {
     throw FileError(
-        fmt::format("{}: the {} library did not finish with this file in {:.0f} s of CPU time",
+        fmt::format("{}: the {} library did not finish reading this file in {:.0f} s of CPU time",
                     path,
                     library,
                     used.seconds));

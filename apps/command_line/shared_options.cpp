@@ -60,10 +60,9 @@ Option InputOptions::add(const Command& command, const std::string& help) {
   for (OptionText option : list_options(LoadOptions{})) {
     if (option.name == "bandwidth") {
       option.value = "the median rule";
-      option.help = "as kernel: h of the function, positive";
+      option.help = "as kernel: bandwidth h of the function, positive";
     }
-    flags_.add(
-        command, flag_of(option.name), option.name, option, option.help, "How to read the matrix");
+    flags_.add(command, flag_of(option.name), option.name, option, option.help, "Input");
   }
   return file;
 }
@@ -75,7 +74,7 @@ LoadedMatrix InputOptions::load(bool quiet) const {
     options.visit(setter);
     // Inside the library 0 selects the median rule; a 0 on the command line is a mistake.
     require(name != "bandwidth" || options.bandwidth > 0,
-            "--bandwidth {} is not positive; without it the median rule finds one",
+            "--bandwidth {} is not positive; omit it to use the median rule",
             value);
   }
   // An option given at its default value is checked too: it also has no effect.
@@ -107,16 +106,16 @@ void CommonOptions::apply() const {
 }
 
 void DeviceOptions::add(const Command& command) {
-  add(command, "Where products are computed: cpu, cuda, auto [cpu]");
+  add(command, "Device that computes the products: cpu, cuda, auto [cpu]");
 }
 
 void DeviceOptions::add_cpu_only(const Command& command) {
-  add(command, "cpu or auto: this command runs on the CPU alone, and refuses cuda [cpu]");
+  add(command, "cpu or auto; this command runs only on the CPU and rejects cuda [cpu]");
 }
 
 void DeviceOptions::add(const Command& command, const char* help) {
   command.add_option("--device", name_, help).type_name("");
-  command.add_flag("-v,--verbose", verbose_, "Say on stderr which device was taken, and why");
+  command.add_flag("-v,--verbose", verbose_, "Print the device used, and the reason, to stderr");
 }
 
 Device DeviceOptions::device() const {
@@ -135,14 +134,14 @@ void DeviceOptions::check() const {
 void DeviceOptions::check_cpu_only(const std::string& what) const {
   check();
   if (device() == Device::kCuda)
-    throw NotAvailable(fmt::format("--device cuda: {} runs on the CPU alone", what));
-  note(!verbose_, fmt::format("device: cpu, {} runs on the CPU alone", what));
+    throw NotAvailable(fmt::format("--device cuda: {} runs on the CPU only", what));
+  note(!verbose_, fmt::format("device: cpu, {} runs on the CPU only", what));
 }
 
 bool DeviceOptions::wants_gpu() const {
   check();
   if (device() == Device::kCuda) return true;
-  const std::string why = device() == Device::kCpu ? "asked for" : why_no_gpu();
+  const std::string why = device() == Device::kCpu ? "as requested" : why_no_gpu();
   if (!why.empty()) note(!verbose_, fmt::format("device: cpu, {}", why));
   return why.empty();
 }
@@ -173,7 +172,7 @@ Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A, bool qui
 
 void JsonOptions::add(const Command& command) {
   command
-      .add_option("--json", path_, "Also write JSON to this file; - prints it in place of the text")
+      .add_option("--json", path_, "Also write JSON to this file; - prints it instead of the text")
       .type_name("FILE");
   command.add_flag("--force", force_, "Overwrite output files that exist");
 }
@@ -195,7 +194,7 @@ void JsonOptions::write(const std::string& text) const {
 }
 
 void SizeOptions::add(const Command& command) {
-  constexpr const char* kGroup = "How much to store";
+  constexpr const char* kGroup = "Storage";
   command.add_option("--rank", rank_, "Rank of every method that has one")
       .range(1)
       .group(kGroup)
@@ -209,20 +208,22 @@ void SizeOptions::add(const Command& command) {
       .group(kGroup)
       .type_name("");
   command
-      .add_option(
-          "--target-error", target_error_, "Use the least storage that reaches this relative error")
+      .add_option("--target-error",
+                  target_error_,
+                  "Use the smallest storage that reaches this relative error")
       .group(kGroup)
       .type_name("");
   command
       .add_option("--precision",
                   precision_,
-                  "Precision of the stored values: double, float, float16, bfloat16, or packed, as "
-                  "few bits "
-                  "each as it is worth [double]")
+                  "Precision of the stored values: double, float, float16, bfloat16, or packed "
+                  "(bits per value chosen from the data) [double]")
       .group(kGroup)
       .type_name("");
   command
-      .add_option("--max-seconds", max_seconds_, "Stop a method at its best point after this time")
+      .add_option("--max-seconds",
+                  max_seconds_,
+                  "Time limit of a method in seconds; its best result so far is kept")
       .group(kGroup)
       .type_name("");
 }
@@ -261,33 +262,32 @@ void MeasuringOptions::add(const Command& command, bool can_be_none) {
           "--measure",
           effort_,
           fmt::format(
-              "How much work measuring may take: {}quick (about as long as the fit), full [{}]",
+              "Effort of measuring the error: {}quick (about as long as the fit), full [{}]",
               can_be_none ? "none, " : "",
               effort_))
       .type_name("");
   command.add_flag(
       "--exact-error",
       exact_,
-      "Always compute the exact error, whatever it takes; no estimate for large matrices");
+      "Always compute the exact error, whatever its cost; do not estimate it for large matrices");
 }
 
 void MeasuringOptions::add_certificate(const Command& command) {
   command.add_flag(
       "--certify",
       certify_,
-      "Also certify upper bounds of the error: 40 products with the matrix and the approximation, "
-      "5 passes, whatever --measure says; none for a Frobenius error that is exact");
+      "Also certify upper bounds of the error, whatever the value of --measure: 40 products with "
+      "the matrix and the approximation in 5 passes; none if the Frobenius error is exact");
   command
-      .add_option(
-          "--confidence",
-          confidence_,
-          fmt::format("Probability, between 0 and 1, with which a certified bound holds [{}]",
-                      CertificateOptions{}.confidence))
+      .add_option("--confidence",
+                  confidence_,
+                  fmt::format("Probability that a certified bound holds, between 0 and 1 [{}]",
+                              CertificateOptions{}.confidence))
       .type_name("");
   norm_option_ = command.add_option(
       "--norm",
       norm_,
-      "Norm to certify: frobenius (the same products bound both), spectral [frobenius]");
+      "Norm to certify: frobenius (also bounds the spectral norm), spectral [frobenius]");
   norm_option_->type_name("");
 }
 

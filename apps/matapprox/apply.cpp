@@ -31,12 +31,12 @@ struct ApplyCommand {
 Matrix checked_block(const ApplyCommand& command, Index rows) {
   Matrix block = read_block(command.block, command.variable, rows, command.common.quiet());
   require(block.rows() == rows,
-          "{} is {} x {}, {} {} multiplies blocks of {} rows",
+          "{} is {} x {}; {} ({}) multiplies blocks of {} rows",
           command.block,
           block.rows(),
           block.cols(),
           command.saved,
-          command.transpose ? "transposed" : "as it is",
+          command.transpose ? "transposed" : "not transposed",
           rows);
   return block;
 }
@@ -87,7 +87,8 @@ void add_apply(const Command& program) {
                  command->output,
                  "Result: .npy .mtx .csv .h5; - is CSV on standard output [-]")
       .type_name("FILE");
-  sub.add_option("--variable", command->variable, "Which array of the block's file").type_name("");
+  sub.add_option("--variable", command->variable, "Name of the array in the block's file")
+      .type_name("");
   sub.add_flag("--transpose", command->transpose, "Multiply by the transpose");
   command->common.add(sub, false);
   command->device.add(sub);

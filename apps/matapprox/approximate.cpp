@@ -169,7 +169,8 @@ void keep_property(Session& session, RunResult& result) {
     result.approximation =
         keep(*session.input.matrix, result.approximation, kept_property(session.command));
   } catch (const InvalidArgument& error) {
-    note(session.command.common.quiet(), fmt::format("saved without --keep: {}", error.what()));
+    note(session.command.common.quiet(),
+         fmt::format("saved without the property of --keep: {}", error.what()));
     session.kept = false;
   }
 }
@@ -190,7 +191,8 @@ std::optional<Measurement> measured_result(const Session& session, const RunResu
                                   session.command.common.quiet(),
                                   already ? nullptr : &catch_interrupts());
   } catch (const Interrupted&) {
-    note(session.command.common.quiet(), "interrupted while measuring: saved without its error");
+    note(session.command.common.quiet(),
+         "interrupted during the measurement: saved without an error");
     return std::nullopt;
   }
 }
@@ -204,7 +206,8 @@ ResumeState state_of_checkpoint(const Session& session) {
     refuse_other_matrix(path, fit, session.input);
     return std::move(fit.record.resume);
   } catch (const Error& error) {
-    note(command.common.quiet(), fmt::format("--resume will not go on: {}", error.what()));
+    note(command.common.quiet(),
+         fmt::format("--resume will not be able to continue: {}", error.what()));
     return {};
   }
 }
@@ -225,7 +228,7 @@ bool reaches_target(const Session& session, const ComparisonRow& row) {
   const bool says_missed = row.message.find("not reached") != std::string::npos;
   if (has_error ? row.reaches(target) : !says_missed) return true;
   note(command.common.quiet(),
-       fmt::format("the {} was not reached; this is the nearest of what was tried",
+       fmt::format("the {} was not reached; this is the closest result found",
                    target > 0 ? fmt::format("target error {:g}", target) : "tolerance"));
   return false;
 }
@@ -315,7 +318,7 @@ int run_approximate(const ApproximateCommand& command) {
   check_target(command, options);
   if (command.checkpoint_option->count() > 0 && !method.has_checkpoints) {
     note(command.common.quiet(),
-         fmt::format("--checkpoint-seconds has no effect: {} has no point to write before its end",
+         fmt::format("--checkpoint-seconds has no effect: {} has no intermediate result to save",
                      method.name));
   }
   require(command.output != "-", "-o: factors are written to a file, not to standard output");
@@ -354,12 +357,11 @@ int run_approximate(const ApproximateCommand& command) {
   RunResult result = controlled_fit(session, previous);
   if (command.checkpoint_option->count() > 0 && method.has_checkpoints && !session.has_checkpoint &&
       result.fit_seconds > command.checkpoint_seconds) {
-    note(
-        command.common.quiet(),
-        fmt::format("no checkpoint was written: {} in the form {} has no point to write before its "
-                    "end, or there was no memory for it",
-                    method.name,
-                    result.approximation.summary.form));
+    note(command.common.quiet(),
+         fmt::format("no checkpoint was written: {} in the form {} has no intermediate result, or "
+                     "there was not enough memory to save one",
+                     method.name,
+                     result.approximation.summary.form));
   }
   keep_property(session, result);
   return finish(session, result);
@@ -379,17 +381,17 @@ void add_approximate(const Command& program) {
   command->checkpoint_option =
       sub.add_option("--checkpoint-seconds",
                      command->checkpoint_seconds,
-                     "Seconds between checkpoints of a long fit, which keep its best point [60]");
+                     "Seconds between checkpoints, which save the best point of a long fit [60]");
   command->checkpoint_option->type_name("");
   sub.add_flag("--resume", command->resume, "Continue from the checkpoint in the output file");
   sub.add_option("--warm-start",
                  command->warm_start,
-                 "Start from this saved Chord approximation; the fit takes its pattern")
+                 "Start from this saved Chord approximation and use its pattern")
       .type_name("FILE.h5");
   sub.add_option("--keep",
                  command->keep,
-                 "Give the result a property of the matrix: nothing, row_sums, symmetric, psd "
-                 "[nothing]")
+                 "Property of the matrix to preserve in the result: nothing, row_sums, symmetric, "
+                 "psd [nothing]")
       .type_name("");
   command->size.add(sub);
   command->measuring.add(sub, true);

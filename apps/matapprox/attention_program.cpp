@@ -44,8 +44,8 @@ void start_attention_program(const std::string& what) {
         "{}{}: {}", looked_for.empty() ? "" : "; ", program.string(), std::strerror(errno));
   }
   throw NotAvailable(
-      fmt::format("{} needs the program {}, which `cmake --build --preset default --target "
-                  "matapprox_attention_cli` builds ({})",
+      fmt::format("{} needs the program {}; build it with `cmake --build --preset default --target "
+                  "matapprox_attention_cli` ({})",
                   what,
                   kProgram,
                   looked_for));

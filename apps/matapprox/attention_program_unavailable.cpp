@@ -6,7 +6,7 @@ namespace matapprox::app {
 
 void start_attention_program(const std::string& what) {
   throw NotAvailable(what +
-                     " needs the program matapprox-attention, which is no part of the Python "
+                     " needs the program matapprox-attention, which is not part of the Python "
                      "package; it comes with a build from source and with the Debian package");
 }
 

@@ -61,7 +61,7 @@ StorageBudget wanted_budget(const BestCommand& command) {
   if (command.budget.empty()) return {};
   const StorageBudget budget = parse_budget(command.budget);
   require(budget.precision == Precision::kDouble,
-          "--budget {}: the precision of the values is chosen, leave it out",
+          "--budget {}: `best` chooses the precision of the values; omit it",
           command.budget);
   return budget;
 }
@@ -73,7 +73,7 @@ BestOptions best_options(const BestCommand& command) {
     const double target = *command.target_error;
     require(target > 0 && target < 1, "--target-error {:g} is outside 0..1, both excluded", target);
     require(target >= std::numeric_limits<double>::epsilon(),
-            "--target-error {:g} is below what products in double precision can tell, {:.1e}",
+            "--target-error {:g} is below the resolution of products in double precision, {:.1e}",
             target,
             std::numeric_limits<double>::epsilon());
     options.target_error = target;
@@ -140,7 +140,7 @@ int outcome(const BestCommand& command, const report::BestContents& contents) {
   if (interrupt_requested()) return kInterrupted;
   if (contents.result.target_is_met) return kDone;
   note(quiet,
-       fmt::format("the target error {:g} was not reached; this is the nearest of what was tried",
+       fmt::format("the target error {:g} was not reached; this is the closest result found",
                    contents.options.target_error));
   return kNumerical;
 }
@@ -166,7 +166,7 @@ int run_best(const BestCommand& command) {
   command.report.check(files, best_plot_names());
   if (!options.budget.is_set() && !command.target_error) {
     note(command.common.quiet(),
-         fmt::format("neither --budget nor --target-error is given: --target-error {:g}",
+         fmt::format("neither --budget nor --target-error is given: using --target-error {:g}",
                      kDefaultTargetError));
   }
 
@@ -186,42 +186,43 @@ int run_best(const BestCommand& command) {
 }
 
 void add_search_options(const Command& sub, BestCommand& command) {
-  constexpr const char* kGroup = "What is looked for";
-  sub.add_option("--budget",
-                 command.budget,
-                 "The most to store: a share of the matrix in doubles (2%), bytes (4MB, 4MiB) or "
-                 "numbers (18432)")
+  constexpr const char* kGroup = "Goal";
+  sub.add_option(
+         "--budget",
+         command.budget,
+         "Storage limit: share of the matrix in doubles (2%), bytes (4MB, 4MiB) or numbers (18432)")
       .group(kGroup)
       .type_name("");
   sub.add_option("--target-error",
                  command.target_error,
-                 "The fewest bytes that reach this relative error [0.01 without --budget]")
+                 "Relative error to reach with the fewest bytes [0.01 without --budget]")
       .group(kGroup)
       .type_name("");
-  sub.add_option("--norm",
-                 command.norm,
-                 "Norm of the target and of what is certified: frobenius, spectral [frobenius]")
+  sub.add_option(
+         "--norm",
+         command.norm,
+         "Norm of the target error and of certified bounds: frobenius, spectral [frobenius]")
       .group(kGroup)
       .type_name("");
   sub.add_option("--confidence",
                  command.confidence,
-                 "Probability, between 0 and 1, with which certified bounds hold [0.99]")
+                 "Probability that certified bounds hold, between 0 and 1 [0.99]")
       .group(kGroup)
       .type_name("");
-  sub.add_option("--methods", command.methods, "Methods that take part, separated by commas [all]")
+  sub.add_option("--methods", command.methods, "Methods to consider, separated by commas [all]")
       .delimiter(',')
       .group(kGroup)
       .type_name("")
       .allow_extra_args(false);
   sub.add_option("--effort",
                  command.effort,
-                 "default, or high: also Chord fits and every order of rows and columns, minutes "
-                 "[default]")
+                 "default, or high: also try Chord fits and all orders of rows and columns; takes "
+                 "minutes [default]")
       .group(kGroup)
       .type_name("");
   sub.add_option("--max-seconds",
                  command.max_seconds,
-                 "Stop with the best so far after this time, reading included")
+                 "Time limit in seconds, including reading; the best result so far is kept")
       .group(kGroup)
       .type_name("");
 }
@@ -237,7 +238,8 @@ void add_best(const Command& program) {
                      "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
   sub.add_option("-o,--output", command->output, "Save the result in this HDF5 file")
       .type_name("OUT.h5");
-  sub.add_flag("--explain", command->explain, "Show all that was tried, and what became of it");
+  sub.add_flag(
+      "--explain", command->explain, "Print a table of all candidates with the outcome of each");
   add_search_options(sub, *command);
   command->report.add(sub);
   command->common.add(sub, true);

@@ -141,7 +141,7 @@ int outcome(const CompareCommand& command, const Comparison& comparison) {
     return kNumerical;
   }
   if (comparison.any_ok()) return kDone;
-  write_message("no method gave a result; the first reason:");
+  write_message("no method produced a result; the first error:");
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failure) return report_exception(row.failure);
   }
@@ -155,7 +155,7 @@ int run_compare(const CompareCommand& command) {
   check_method_names(command.methods, comparison_methods());
   const ComparisonOptions options = comparison_options(command);
   require(options.measure.effort != MeasureEffort::kNone,
-          "--measure none: a comparison without errors says nothing");
+          "--measure none: a comparison needs measured errors");
   require(!(command.json.replaces_text() && command.csv == "-"),
           "--json - and --csv - exclude each other");
   FilePlan files = command.json.files();
@@ -183,7 +183,7 @@ int run_compare(const CompareCommand& command) {
 void add_compare(const Command& program) {
   auto command = std::make_shared<CompareCommand>();
   const Command sub = program.add_command(
-      "compare", "Runs the methods on one matrix at equal storage and measures each");
+      "compare", "Runs several methods on one matrix at equal storage and measures their errors");
   command->input.add(sub,
                      "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
   sub.add_option("--methods", command->methods, "Methods to run, separated by commas [all]")
@@ -192,13 +192,15 @@ void add_compare(const Command& program) {
       .allow_extra_args(false);
   sub.add_option("--set",
                  command->settings,
-                 "One option of one method: method.option=value; may be repeated")
+                 "Set an option of a method: method.option=value; may be repeated")
       .type_name("")
       .allow_extra_args(false);
-  sub.add_option("--save", command->save_folder, "Keep all factors in this folder, as METHOD.h5")
+  sub.add_option("--save",
+                 command->save_folder,
+                 "Save the factors of every method in this folder, as METHOD.h5")
       .type_name("DIR");
   sub.add_option(
-         "--csv", command->csv, "Also write the table as CSV; - prints it in place of the text")
+         "--csv", command->csv, "Also write the table as CSV; - prints it instead of the text")
       .type_name("FILE");
   command->report.add(sub);
   command->report.add_sweep(sub);

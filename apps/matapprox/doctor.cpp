@@ -120,20 +120,17 @@ Findings examine() {
   findings.has_suitesparse = suitesparse_works();
   examine_gpu(findings);
   if (findings.blas_gflops < 0.5 * findings.own_gflops) {
-    findings.advice.push_back(
-        fmt::format("The BLAS runs at {:.0f} % of our own product: it takes this CPU for "
-                    "'{}'. Only LAPACK "
-                    "decompositions are slower for it. Set OPENBLAS_CORETYPE to the CPU's "
-                    "own kind (SkylakeX, "
-                    "Haswell, Zen) or install a newer OpenBLAS.",
-                    100 * findings.blas_gflops / findings.own_gflops,
-                    findings.blas.core));
+    findings.advice.push_back(fmt::format(
+        "The BLAS reaches {:.0f} % of the speed of matapprox's own product, because it detects "
+        "this CPU as '{}'. This slows down only LAPACK decompositions. Set OPENBLAS_CORETYPE to "
+        "the type of this CPU (SkylakeX, Haswell, Zen) or install a newer OpenBLAS.",
+        100 * findings.blas_gflops / findings.own_gflops,
+        findings.blas.core));
   }
   if (!findings.has_suitesparse) {
     findings.advice.emplace_back(
-        "The inverse of a sparse matrix (--as inverse, spectrum) is not in this build; it needs "
-        "SuiteSparse and "
-        "-DMATAPPROX_WITH_SUITESPARSE=ON.");
+        "This build cannot invert sparse matrices (--as inverse, spectrum); that needs SuiteSparse "
+        "and -DMATAPPROX_WITH_SUITESPARSE=ON.");
   }
   return findings;
 }
@@ -207,7 +204,7 @@ std::string to_text(const Findings& findings) {
                       findings.blas_gflops,
                       findings.blas.library,
                       findings.blas.core,
-                      findings.blas.core_was_repaired ? ", set by us" : "");
+                      findings.blas.core_was_repaired ? ", set by matapprox" : "");
   text += fmt::format("bandwidth    {:.1f} GB/s\n", findings.bandwidth_gb);
   text += fmt::format("SuiteSparse  {}\n", findings.has_suitesparse ? "yes" : "no");
   text += fmt::format("GPU          {}\n", gpu_text(findings));
@@ -215,7 +212,7 @@ std::string to_text(const Findings& findings) {
   for (const auto& [name, number] : library_versions()) text += fmt::format(" {} {}", name, number);
   text += "\n";
   for (const std::string& advice : findings.advice) text += "advice       " + advice + "\n";
-  if (findings.advice.empty()) text += "advice       none, all is well\n";
+  if (findings.advice.empty()) text += "advice       none\n";
   return text;
 }
 

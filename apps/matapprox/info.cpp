@@ -176,7 +176,7 @@ std::string matrix_text(const InfoOptions& command,
                          (static_cast<double>(facts.rows) * static_cast<double>(facts.cols));
     text += fmt::format("nonzeros     {} ({:.3g} %)\n", *facts.nonzeros, 100 * share);
   } else {
-    text += "nonzeros     not counted, that would take too long; --exact-error counts\n";
+    text += "nonzeros     not counted, as this would take too long; --exact-error counts them\n";
   }
   text += fmt::format(
       "symmetric    {}{}\n", facts.symmetric ? "yes" : "no", report::rounding_note(facts));

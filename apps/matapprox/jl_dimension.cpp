@@ -30,9 +30,10 @@ int run_jl_dimension(const JlDimensionCommand& command) {
   command.json.write(json);
   if (command.json.replaces_text()) return kDone;
   std::string text = fmt::format(
-      "{:>8}  keeps all distances among {} points within 1 +- {:g}, with positive probability: "
+      "{:>8}  preserves all distances between {} points within a factor 1 +- {:g}, with positive "
+      "probability: "
       "4 ln n / (e^2/2 - e^3/3)\n"
-      "{:>8}  Linformer's: 5 ln n / (e^2 - e^3)\n",
+      "{:>8}  Linformer's dimension: 5 ln n / (e^2 - e^3)\n",
       k,
       command.points,
       command.epsilon,
@@ -48,11 +49,12 @@ int run_jl_dimension(const JlDimensionCommand& command) {
 void add_jl_dimension(const Command& program) {
   auto command = std::make_shared<JlDimensionCommand>();
   const Command sub = program.add_command(
-      "jl-dimension", "Says into how many dimensions points can be projected at random");
-  sub.add_option("points", command->points, "How many points, at least 2")
+      "jl-dimension", "Computes the number of dimensions for a random projection of points");
+  sub.add_option("points", command->points, "Number of points, at least 2")
       .required()
       .type_name("N");
-  sub.add_option("--epsilon", command->epsilon, "Allowed distortion, between 0 and 1 [0.1]")
+  sub.add_option(
+         "--epsilon", command->epsilon, "Largest distortion of distances, between 0 and 1 [0.1]")
       .type_name("");
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox jl-dimension 10000 --epsilon 0.25");

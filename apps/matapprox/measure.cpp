@@ -47,7 +47,7 @@ Comparison measured_comparison(const MeasureCommand& command,
                                const LinearOperator& A) {
   const Approximation& B = saved.approximation;
   require(A.rows() == B.rows() && A.cols() == B.cols(),
-          "{} approximates a {} x {} matrix, {} is {} x {}",
+          "{} approximates a {} x {} matrix, but {} is {} x {}",
           command.saved,
           B.rows(),
           B.cols(),
@@ -55,7 +55,8 @@ Comparison measured_comparison(const MeasureCommand& command,
           A.rows(),
           A.cols());
   const MeasureOptions options = command.measuring.options(command.common.seed());
-  require(options.effort != MeasureEffort::kNone, "--measure none leaves nothing to do");
+  require(options.effort != MeasureEffort::kNone,
+          "--measure none has no effect here; use quick or full");
   Comparison comparison;
   comparison.path = command.input.path();
   comparison.description = A.description();
@@ -103,9 +104,10 @@ int run_measure(const MeasureCommand& command) {
 void add_measure(const Command& program) {
   auto command = std::make_shared<MeasureCommand>();
   const Command sub =
-      program.add_command("measure", "Measures a saved approximation against the matrix");
+      program.add_command("measure", "Measures the error of a saved approximation of a matrix");
   sub.add_option("saved", command->saved, "A saved approximation").required().type_name("FILE.h5");
-  command->input.add(sub, "The matrix, read as it was for the fit (same --as and so on)");
+  command->input.add(sub,
+                     "The matrix, read with the same options as for the fit (--as and others)");
   command->measuring.add(sub);
   command->measuring.add_certificate(sub);
   command->common.add(sub, true);

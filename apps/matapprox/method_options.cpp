@@ -35,7 +35,7 @@ void check_method_names(const std::vector<std::string>& names,
 MethodOptions::MethodOptions() : flags_(all_methods()) {}
 
 void MethodOptions::add(const Command& command) {
-  command.add_option("method", name_, "One of those that `matapprox methods` lists")
+  command.add_option("method", name_, "Name of a method; `matapprox methods` lists all")
       .required()
       .type_name("METHOD");
   // Every subcommand adds these itself.

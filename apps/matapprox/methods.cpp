@@ -36,7 +36,7 @@ int run_methods(const MethodsCommand& command) {
     text += command.name.empty() ? fmt::format("{:<15} {}\n", method->name, method->summary)
                                  : option_lines(listed(*method));
   }
-  if (command.name.empty()) text += "\n`matapprox methods METHOD` lists the options of one.\n";
+  if (command.name.empty()) text += "\n`matapprox methods METHOD` lists the options of a method.\n";
   command.json.write(json);
   if (!command.json.replaces_text()) write_stdout(text);
   return kDone;
@@ -46,8 +46,9 @@ int run_methods(const MethodsCommand& command) {
 
 void add_methods(const Command& program) {
   auto command = std::make_shared<MethodsCommand>();
-  const Command sub = program.add_command("methods", "Lists the methods, or the options of one");
-  sub.add_option("method", command->name, "Show the options of this one").type_name("METHOD");
+  const Command sub =
+      program.add_command("methods", "Lists the methods, or the options of one method");
+  sub.add_option("method", command->name, "Show the options of this method").type_name("METHOD");
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox methods\n  matapprox methods nystrom");
   sub.action([command] { return run_methods(*command); });

@@ -34,8 +34,7 @@ void start_on_all_processes(char** argv) {
     execv((folder / "matapprox-mpi").c_str(), argv);
   if (number_in({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0) == 0) {
     write_message(
-        "several processes need the program matapprox-mpi, which a build with "
-        "-DMATAPPROX_WITH_MPI=ON has");
+        "several processes need the program matapprox-mpi; build it with -DMATAPPROX_WITH_MPI=ON");
   }
   _exit(kNotAvailable);
 }

@@ -23,10 +23,9 @@ int run_program(int argc, char** argv) {
     mallopt(M_MMAP_THRESHOLD, 1 << 28);
     mallopt(M_TRIM_THRESHOLD, 1 << 29);
     keep_invocation(argc, argv);
-    CommandLine line(
-        "matapprox",
-        "Replaces a large matrix with something small and measures how good the replacement is.",
-        version());
+    CommandLine line("matapprox",
+                     "Replaces a large matrix by a small approximation and measures its error.",
+                     version());
     const Command program = line.program();
     program.footer(
         "Examples:\n  matapprox compare matrices/mesh2d.mtx\n  matapprox compare --help");
@@ -42,7 +41,7 @@ int run_program(int argc, char** argv) {
     add_info(program);
     add_methods(program);
     add_reproduce(program);
-    program.add_command("attention", "Trains attention models and inspects them");
+    program.add_command("attention", "Trains and inspects attention models");
     add_jl_dimension(program);
     add_doctor(program);
     // `attention` is listed here for --help only: another program parses its arguments.

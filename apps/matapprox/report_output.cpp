@@ -33,19 +33,23 @@ bool is_image_file(const std::string& path) {
 }  // namespace
 
 void ReportOutput::add(const Command& command) {
-  command.add_option("--report", page_, "Write a page with charts and images, to open in a browser")
+  command.add_option("--report", page_, "Write an HTML report with charts and images")
       .group(kReportGroup)
       .type_name("FILE.html");
-  command.add_option("--plots", plots_, "Write its charts and images as .svg and .png files here")
+  command
+      .add_option(
+          "--plots",
+          plots_,
+          "Write the charts and images of the report to this folder, as .svg and .png files")
       .group(kReportGroup)
       .type_name("DIR");
 }
 
 void ReportOutput::add_sweep(const Command& command) {
-  sweep_option_ =
-      command.add_option("--sweep-seconds",
-                         sweep_seconds_,
-                         "Time for the fits at other storage that the report shows; 0: none [60]");
+  sweep_option_ = command.add_option(
+      "--sweep-seconds",
+      sweep_seconds_,
+      "Seconds for fits with more and less storage, shown in the report; 0: none [60]");
   sweep_option_->group(kReportGroup).type_name("");
 }
 

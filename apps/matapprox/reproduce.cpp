@@ -82,8 +82,9 @@ PaperTable table_of(const std::string& what) {
   const std::vector<std::string> tables{"table1", "figure4"};
   std::vector<std::string> legal{"table1", "figure4", "timing"};
   legal.insert(legal.end(), kAttentionExperiments.begin(), kAttentionExperiments.end());
-  require(
-      !is_attention_experiment(what), "write `matapprox reproduce {0}`, options after it", what);
+  require(!is_attention_experiment(what),
+          "write `matapprox reproduce {0}` first, then the options",
+          what);
   const auto found = std::find(tables.begin(), tables.end(), what);
   if (found != tables.end()) return static_cast<PaperTable>(found - tables.begin());
   const std::string nearest = nearest_name(what, legal);
@@ -166,7 +167,7 @@ void make_parent_of_default_folder(const ReproduceCommand& command, const std::s
   std::error_code failure;
   fs::create_directories(fs::path(folder).parent_path(), failure);
   if (failure)
-    throw FileError(fmt::format("{}: cannot make this folder: {}", folder, failure.message()));
+    throw FileError(fmt::format("{}: cannot create this folder: {}", folder, failure.message()));
 }
 
 /// Makes the folder of the rows, but not its parents. Throws FileError if rows cannot be written
@@ -236,8 +237,8 @@ int reproduction_outcome(const Reproduction& result) {
     write_message(fmt::format("{}: {}", row->paper.name, row->status));
   if (result.interrupted) {
     write_message(
-        fmt::format("interrupted; {} of {} rows are done and kept in {}: the same "
-                    "command goes on from there",
+        fmt::format("interrupted; {} of {} rows are finished and saved in {}: the same command "
+                    "continues from there",
                     done,
                     result.rows.size(),
                     result.options.folder));
@@ -245,7 +246,7 @@ int reproduction_outcome(const Reproduction& result) {
   }
   for (const ReproducedRow* row : result.unfinished()) {
     if (!row->failure) continue;
-    write_message("not every row has a result; the first reason:");
+    write_message("some rows have no result; the first error:");
     return report_exception(row->failure);
   }
   return kDone;
@@ -259,15 +260,15 @@ int run_timing(const ReproduceCommand& command) {
                                   command.plots,
                                   command.matrices,
                                   command.folder})
-    require(path.empty(), "reproduce timing: there is only --json, --threads and --quiet");
+    require(path.empty(), "reproduce timing accepts only --json, --threads and --quiet");
   for (const char* flag :
        {"--rows", "--effort", "--pattern", "--recipe", "--other-patterns", "--set", "--seed"}) {
     require(command.self->find_option(flag)->count() == 0,
-            "reproduce timing: {} has no effect; there is only --json, --threads and --quiet",
+            "reproduce timing: {} has no effect; it accepts only --json, --threads and --quiet",
             flag);
   }
   command.json.files();
-  note(command.common.quiet(), "timing the kernels; give it an idle machine");
+  note(command.common.quiet(), "timing the kernels; the machine should be otherwise idle");
   const KernelTimings timings = time_kernels();
   command.json.write(timings_json(timings));
   if (!command.json.replaces_text()) write_stdout(timings_table(timings));
@@ -302,25 +303,29 @@ int run_reproduce(const ReproduceCommand& command) {
 }
 
 void add_reproduce_outputs(const Command& sub, ReproduceCommand& command) {
-  constexpr const char* kGroup = "What to write";
+  constexpr const char* kGroup = "Output";
   const auto add = [&](const char* flag, std::string& path, const char* help) {
     sub.add_option(flag, path, help).type_name("FILE").group(kGroup);
   };
   sub.add_option("-o,--output",
                  command.folder,
-                 "Keep every finished row here, and go on from what is there "
+                 "Save each finished row in this folder, and continue from those saved there "
                  "[build/reproduce/table1, build/reproduce/figure4]")
       .type_name("DIR")
       .group(kGroup);
-  add("--csv", command.csv, "Also write the rows as CSV; - prints it in place of the text");
-  add("--markdown", command.markdown, "Also write the tables as Markdown; or -");
-  add("--latex", command.latex, "Also write the tables as LaTeX; or -");
-  sub.add_option("--report",
-                 command.report,
-                 "Write a page with charts, images and tables, to open in a browser")
+  add("--csv", command.csv, "Also write the rows as CSV; - prints it instead of the text");
+  add("--markdown",
+      command.markdown,
+      "Also write the tables as Markdown; - prints them instead of the text");
+  add("--latex",
+      command.latex,
+      "Also write the tables as LaTeX; - prints them instead of the text");
+  sub.add_option("--report", command.report, "Write an HTML report with charts, images and tables")
       .type_name("FILE.html")
       .group(kGroup);
-  sub.add_option("--plots", command.plots, "Write its charts as .svg and .png files here")
+  sub.add_option("--plots",
+                 command.plots,
+                 "Write the charts of the report to this folder, as .svg and .png files")
       .type_name("DIR")
       .group(kGroup);
 }
@@ -351,27 +356,29 @@ void add_reproduce(const Command& program) {
       .delimiter(',')
       .type_name("")
       .allow_extra_args(false);
-  sub.add_option("--effort", command->effort, "Of the Chord fit: fast, default, high [default]")
-      .type_name("");
   sub.add_option(
-         "--pattern",
-         command->pattern,
-         "Of the Chord fit: reference, paper, torch, alternating, mixed_radix, auto [reference]")
+         "--effort", command->effort, "Effort of the Chord fit: fast, default, high [default]")
+      .type_name("");
+  sub.add_option("--pattern",
+                 command->pattern,
+                 "Pattern of the Chord fit: reference, paper, torch, alternating, mixed_radix, "
+                 "auto [reference]")
       .type_name("");
   sub.add_option("--recipe",
                  command->recipe,
-                 "ours, or paper: the published start and a quasi-Newton method alone [ours]")
+                 "Recipe of the Chord fit: ours, or paper (the published start and only a "
+                 "quasi-Newton method) [ours]")
       .type_name("");
   sub.add_option("--other-patterns",
                  command->other_patterns,
-                 "Patterns fitted beside it, separated by commas, or none [alternating,auto; with "
+                 "Further patterns to fit, separated by commas, or none [alternating,auto; with "
                  "--pattern, --recipe or --set: none]")
       .delimiter(',')
       .type_name("")
       .allow_extra_args(false);
   sub.add_option("--set",
                  command->settings,
-                 "Another option of the Chord fit: option=value; may be repeated")
+                 "Set an option of the Chord fit: option=value; may be repeated")
       .type_name("")
       .allow_extra_args(false);
   add_reproduce_outputs(sub, *command);

@@ -165,7 +165,7 @@ class StreamRun {
             saved.position.source,
             command_.source);
     require(state.rows == rows_.value_or(0) && state.cols == stream_->cols().value_or(state.cols),
-            "{}: is of a stream with {} rows (0: not known) and {} columns; cannot resume",
+            "{}: belongs to a stream with {} rows (0: unknown) and {} columns; cannot resume",
             command_.checkpoint,
             state.rows,
             state.cols);
@@ -190,7 +190,7 @@ class StreamRun {
     sketch_ = std::move(saved.sketch);
     panel_.resize(panel_rows(sketch_->state().cols), sketch_->state().cols);
     note(command_.common.quiet(),
-         fmt::format("{}: goes on after {} rows", command_.checkpoint, done_));
+         fmt::format("{}: continues after {} rows", command_.checkpoint, done_));
   }
 
   bool next(Matrix& piece) {
@@ -212,13 +212,13 @@ class StreamRun {
       panel_.resize(panel_rows(piece.cols()), piece.cols());
     }
     if (piece.cols() != panel_.cols()) {
-      throw FileError(fmt::format("{}: rows of {} numbers, the rows before have {}",
+      throw FileError(fmt::format("{}: has rows of {} numbers after rows of {}",
                                   command_.source,
                                   piece.cols(),
                                   panel_.cols()));
     }
     if (rows_ && done_ + filled_ + piece.rows() > *rows_) {
-      throw FileError(fmt::format("{}: more rows than {} (--rows) came", command_.source, *rows_));
+      throw FileError(fmt::format("{}: has more than {} rows (--rows)", command_.source, *rows_));
     }
     for (Index first = 0; first < piece.rows();) {
       const Index count = std::min(piece.rows() - first, panel_.rows() - filled_);
@@ -322,7 +322,7 @@ std::string sketch_text(const SketchCommand& command,
   const double all = static_cast<double>(B.rows()) * static_cast<double>(B.cols());
   const auto share = [&](Index numbers) { return 100 * static_cast<double>(numbers) / all; };
   std::string text =
-      fmt::format("{}: {} x {}, seen once\n",
+      fmt::format("{}: {} x {}, read once\n",
                   command.source == "-" ? "standard input" : visible_text(command.source),
                   B.rows(),
                   B.cols());
@@ -339,8 +339,7 @@ std::string sketch_text(const SketchCommand& command,
                       share(sketch.stored_numbers()));
   if (const auto& error = finished.result.error) {
     text += fmt::format(
-        "|A - B|_F    about {:.4e}, with 95 % between {:.3e} and {:.3e}: an estimate from {} "
-        "random "
+        "|A - B|_F    about {:.4e}, 95 % interval {:.3e} .. {:.3e}, estimated from {} random "
         "vectors\n",
         error->error,
         error->low,
@@ -385,13 +384,15 @@ void check_command(const SketchCommand& command) {
   require(!command.checkpoint.empty() || command.checkpoint_seconds_option->count() == 0,
           "--checkpoint-seconds has no effect without --checkpoint");
   require(command.output != "-", "-o: factors are written to a file, not to standard output");
-  require(command.checkpoint != "-", "--checkpoint: a sketch is written to a file");
+  require(command.checkpoint != "-",
+          "--checkpoint: a sketch is written to a file, not to standard output");
   const std::string advice =
       "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes the factors "
       "for "
       "other programs";
   check_hdf5_name("-o", command.output, advice);
-  check_hdf5_name("--checkpoint", command.checkpoint, "a sketch is saved to a name as sketch.h5");
+  check_hdf5_name(
+      "--checkpoint", command.checkpoint, "save the sketch to a name such as sketch.h5");
   command.json.files()
       .reads(command.source)
       .replaces("-o", command.output)
@@ -411,7 +412,7 @@ int run_sketch(const SketchCommand& command) {
          command.checkpoint.empty()
              ? fmt::format("interrupted after {} rows; without --checkpoint nothing is saved",
                            run.rows())
-             : fmt::format("interrupted after {} rows; the same command with --resume goes on",
+             : fmt::format("interrupted after {} rows; the same command with --resume continues",
                            run.rows()));
     command.json.write(interrupted_json(command, run, stream_seconds));
     return kInterrupted;
@@ -428,48 +429,49 @@ int run_sketch(const SketchCommand& command) {
 void add_sketch(const Command& program) {
   auto command = std::make_shared<SketchCommand>();
   const Command sub = program.add_command(
-      "sketch",
-      "Approximates a matrix that comes row by row and is seen only once, and saves the factors");
+      "sketch", "Approximates a matrix that is read only once, row by row, and saves the factors");
   sub.add_option("source",
                  command->source,
-                 "A directory of row blocks, a file, or - for a pipe of .npy arrays or lines")
+                 "A directory of row blocks, a file, or - for .npy arrays or lines from a pipe")
       .required()
       .type_name("DIRECTORY|FILE");
   sub.add_option("-o,--output", command->output, "The HDF5 file to write")
       .required()
       .type_name("OUT.h5");
-  sub.add_option(
-         "--rows", command->rows, "Rows of the whole matrix, where the source does not tell")
+  sub.add_option("--rows",
+                 command->rows,
+                 "Number of rows of the whole matrix, if the source does not state it")
       .range(1)
       .type_name("");
-  sub.add_option("--variable", command->variable, "Which array of .mat, .npz and .h5 files")
+  sub.add_option("--variable", command->variable, "Name of the array in .mat, .npz and .h5 files")
       .type_name("");
   sub.add_flag("--allow-external",
                command->allow_external,
                "HDF5, .mat 7.3: follow external links, external storage and virtual datasets");
   for (const OptionText& option : list_options(SketchOptions{})) {
     if (option.name == "seed") continue;
-    command->sizes.add(
-        sub, flag_of(option.name), option.name, option, option.help, "How large a sketch");
+    command->sizes.add(sub, flag_of(option.name), option.name, option, option.help, "Sketch size");
   }
-  sub.add_option("--checkpoint", command->checkpoint, "Keep the sketch in this file, to go on from")
+  sub.add_option("--checkpoint",
+                 command->checkpoint,
+                 "Save checkpoints of the sketch in this file, for --resume")
       .type_name("FILE.h5");
   command->checkpoint_seconds_option = sub.add_option(
       "--checkpoint-seconds", command->checkpoint_seconds, "Seconds between checkpoints [60]");
   command->checkpoint_seconds_option->type_name("");
   sub.add_flag("--resume",
                command->resume,
-               "Go on from the checkpoint; the source has to come from its beginning again");
+               "Continue from the checkpoint; the source must start from its beginning again");
   command->common.add(sub, true);
   command->device.add_cpu_only(sub);
   command->json.add(sub);
   sub.footer(
       "Files of a directory are row blocks in natural order of name: part-2 before part-10.\n"
-      "Memory in bytes, beside the program: 8 (k (m + n) + s^2 + q n + n (k + s)) + 16 b n and "
+      "Memory in bytes, without the program: 8 (k (m + n) + s^2 + q n + n (k + s)) + 16 b n and "
       "the\n"
       "larger of 8 b (n + 2 k + 2 s + q), b = 2^21 / n rows (16..4096), and 8 ((m + n)(k + r) + 6 "
       "s^2);\n"
-      "up to 12 k m more where the number of rows is not known. Files other than .npy, .h5 and "
+      "up to 12 k m more if the number of rows is not known. Files other than .npy, .h5 and "
       "plain\n"
       "text are loaded one at a time.\n"
       "Examples:\n"

@@ -99,7 +99,7 @@ std::shared_ptr<const LinearOperator> saved_preconditioner(const SolveCommand& c
   const SavedApproximation saved = load_approximation(command.preconditioner);
   const Approximation& B = saved.approximation;
   require(B.rows() == A.rows() && B.cols() == A.cols(),
-          "{} is {} x {}, {} is {} x {}",
+          "{} is {} x {}, but {} is {} x {}",
           command.preconditioner,
           B.rows(),
           B.cols(),
@@ -179,7 +179,7 @@ Matrix right_sides(const SolveCommand& command, const LinearOperator& A) {
           A.rows(),
           A.cols());
   require(B.rows() == A.rows(),
-          "{} is {} x {}, {} has {} rows",
+          "{} is {} x {}, but {} has {} rows",
           command.right_side,
           B.rows(),
           B.cols(),
@@ -233,14 +233,14 @@ int exit_code_of(const SolveCommand& command,
   const auto begun = static_cast<Index>(results.size());
   if (begun < columns) {
     note(command.common.quiet(),
-         fmt::format("columns {}..{} were not begun: their solutions are 0", begun + 1, columns));
+         fmt::format("columns {}..{} were not started: their solutions are 0", begun + 1, columns));
   }
   if (results.back().end == SolveEnd::kInterrupted) return kInterrupted;
   const bool converged = std::all_of(results.begin(), results.end(), [](const SolveResult& one) {
     return one.end == SolveEnd::kConverged;
   });
   if (converged) return kDone;
-  note(command.common.quiet(), "the tolerance was not reached; what is written is the best x");
+  note(command.common.quiet(), "the tolerance was not reached; the best x found is written");
   return kNumerical;
 }
 
@@ -266,7 +266,7 @@ void check_solve(const SolveCommand& command) {
           "the matrix and the right-hand side cannot both come from standard input");
   require(
       command.chart.empty() || command.chart.ends_with(".svg") || command.chart.ends_with(".png"),
-      "--chart {}: a chart is an .svg or a .png file",
+      "--chart {}: the name must end with .svg or .png",
       command.chart);
   require(command.page != "-", "--report: the page is written to a file, not to standard output");
   if (!command.output.empty()) check_block_format(command.output);
@@ -315,7 +315,7 @@ int run_solve(const SolveCommand& command) {
 void add_solve(const Command& program) {
   auto command = std::make_shared<SolveCommand>();
   const Command sub = program.add_command(
-      "solve", "Solves A x = b by products, with a saved approximation as preconditioner");
+      "solve", "Solves A x = b iteratively, with a saved approximation as preconditioner");
   command->input.add(sub, "The matrix A, square");
   sub.add_option("right_side",
                  command->right_side,
@@ -324,25 +324,27 @@ void add_solve(const Command& program) {
       .type_name("FILE");
   sub.add_option("--preconditioner",
                  command->preconditioner,
-                 "none, jacobi (the diagonal), or a saved approximation [none]")
+                 "Preconditioner: none, jacobi (the diagonal), or a saved approximation [none]")
       .type_name("FILE.h5");
-  command->preconditioner_of_option =
-      sub.add_option("--preconditioner-of",
-                     command->preconditioner_of,
-                     "What it approximates: inverse, matrix (of low rank only) [inverse]");
+  command->preconditioner_of_option = sub.add_option(
+      "--preconditioner-of",
+      command->preconditioner_of,
+      "What the saved preconditioner approximates: inverse, matrix (of low rank only) [inverse]");
   command->preconditioner_of_option->type_name("");
   for (const OptionText& option : list_options(SolveOptions{}))
     command->solver.add(sub, flag_of(option.name), option.name, option, option.help, "Solver");
-  sub.add_option("--max-seconds", command->max_seconds, "Stop at the last x after this time")
+  sub.add_option("--max-seconds",
+                 command->max_seconds,
+                 "Time limit in seconds; the best x so far is written")
       .group("Solver")
       .type_name("");
   sub.add_option("-o,--output",
                  command->output,
                  "The solution x: .npy .mtx .csv .h5; - is CSV on standard output")
       .type_name("FILE");
-  sub.add_option("--report", command->page, "Write a page with the residuals, to open in a browser")
+  sub.add_option("--report", command->page, "Write an HTML report with the residuals")
       .type_name("FILE.html");
-  sub.add_option("--chart", command->chart, "Draw the residuals against iterations")
+  sub.add_option("--chart", command->chart, "Draw a chart of residuals against iterations")
       .type_name("FILE.svg|png");
   command->common.add(sub, false);
   command->device.add_cpu_only(sub);

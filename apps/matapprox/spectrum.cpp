@@ -44,7 +44,7 @@ SparseMatrix entries_of(const LinearOperator& A, const std::string& path) {
     return entries;
   }
   throw InvalidArgument(
-      fmt::format("{}: eigenvalues next to a shift need the entries of the matrix; it is {}",
+      fmt::format("{}: eigenvalues near a shift need the entries of the matrix, but this is {}",
                   path,
                   A.description()));
 }
@@ -130,7 +130,7 @@ void add_spectrum(const Command& program) {
   command->input.add(sub, "The matrix, symmetric; --as laplacian for a graph");
   sub.add_option("--nearest", command->nearest, "Find the eigenvalues nearest to this number [0]")
       .type_name("X");
-  sub.add_option("--count", command->count, "How many eigenvalues [8, or all of a smaller matrix]")
+  sub.add_option("--count", command->count, "Number of eigenvalues [8, or all of a smaller matrix]")
       .range(1)
       .type_name("K");
   sub.add_option("-o,--output",

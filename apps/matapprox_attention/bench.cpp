@@ -231,10 +231,10 @@ int run_bench(const BenchCommand& command) {
   FilePlan files = command.json.files();
   if (!command.tensors.empty()) {
     require(command.tensors.ends_with(".safetensors"),
-            "--tensors {}: tensors are written as .safetensors",
+            "--tensors {}: the name must end with .safetensors",
             command.tensors);
     require(mechanisms.size() == 1 && command.lengths.size() == 1,
-            "--tensors: {} mechanisms and {} lengths, it takes one of each",
+            "--tensors needs one mechanism and one length, not {} and {}",
             mechanisms.size(),
             command.lengths.size());
     files.replaces("--tensors", command.tensors);
@@ -296,27 +296,28 @@ int run_bench(const BenchCommand& command) {
 void add_attention_bench(const Command& attention) {
   auto command = std::make_shared<BenchCommand>();
   const Command sub = attention.add_command(
-      "bench", "Time and memory of the mechanisms against the length, and where they cross");
+      "bench", "Measures time and memory of the mechanisms by length, and where they cross");
   sub.add_option("--mechanisms",
                  command->mechanisms,
-                 "Which, by commas, with options: linformer:rank=256 [all]")
+                 "Mechanisms, separated by commas, with options: linformer:rank=256 [all]")
       .delimiter(',')
       .type_name("");
-  sub.add_option("--lengths", command->lengths, "Values of N [256,1024,4096]")
+  sub.add_option("--lengths", command->lengths, "Values of the length N [256,1024,4096]")
       .range(1)
       .delimiter(',')
       .type_name("");
-  sub.add_option("--width", command->width, "d, of a token [64]").range(1).type_name("");
-  sub.add_option("--heads", command->heads, "Heads of those that have several [4]")
+  sub.add_option("--width", command->width, "Width d of a token [64]").range(1).type_name("");
+  sub.add_option("--heads", command->heads, "Number of heads, for mechanisms with several [4]")
       .range(1)
       .type_name("");
-  sub.add_option("--rounds", command->rounds, "Interleaved rounds, of which the median [3]")
+  sub.add_option(
+         "--rounds", command->rounds, "Number of interleaved rounds, whose median is reported [3]")
       .range(1)
       .type_name("");
-  sub.add_option("--tensors",
-                 command->tensors,
-                 "Also write input, parameters, result and gradients of the one mechanism at the "
-                 "one length")
+  sub.add_option(
+         "--tensors",
+         command->tensors,
+         "Also write input, parameters, result and gradients; needs a single mechanism and length")
       .type_name("FILE.safetensors");
   command->device.add_cpu_only(sub);
   command->json.add(sub);

@@ -14,7 +14,7 @@ void ChartOption::add(const Command& command, const char* flag, const char* help
 void ChartOption::check(FilePlan& files) const {
   if (!is_given()) return;
   require(path_.ends_with(".svg") || path_.ends_with(".png"),
-          "{} {}: a chart is an .svg or a .png file",
+          "{} {}: the name must end with .svg or .png",
           flag_,
           path_);
   check_gnuplot();

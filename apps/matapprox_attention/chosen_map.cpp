@@ -9,11 +9,10 @@ namespace matapprox::app {
 
 void ChosenMap::add(const Command& command) {
   command_ = command;
-  command.add_option("--layer", layer_, "Which layer, from 0 [0]").range(0).type_name("");
-  command.add_option("--head", head_, "Which head, from 0 [0]").range(0).type_name("");
-  command.add_flag("--summary",
-                   summary_,
-                   "One matrix for a model: the largest over heads, the mean over layers");
+  command.add_option("--layer", layer_, "Layer, counted from 0 [0]").range(0).type_name("");
+  command.add_option("--head", head_, "Head, counted from 0 [0]").range(0).type_name("");
+  command.add_flag(
+      "--summary", summary_, "One matrix per model: the maximum over heads, averaged over layers");
 }
 
 void ChosenMap::check() const {

@@ -38,7 +38,7 @@ void set_option(NamedOptions& options, std::string_view name, const std::string&
 /// Returns one row per fold.
 std::vector<ExperimentRow> fold_rows(const training::SavedModel& described) {
   require(described.task == "token_file",
-          "attention cross-validate: --task {} has no folds, token_file has",
+          "attention cross-validate: --task {} has no folds; use token_file",
           described.task);
   const auto task = options_from<tasks::TokenFileOptions>(described.task_options);
   require(task.folds >= 2,
@@ -118,7 +118,7 @@ std::string folds_text(const training::SavedModel& described,
                         100 * row.test.error_high,
                         row.test.samples);
   }
-  text += "\nmean error and its standard deviation from fold to fold\n";
+  text += "\nmean error and its standard deviation over the folds\n";
   text += fmt::format(
       "  {}  {}\n", percent_text(over_folds(rows, error_of)), visible_text(rows.front().row.model));
   for (std::size_t k = 0; k < rows.front().baselines.size(); ++k) {
@@ -206,12 +206,12 @@ int run_cross_validate(CrossValidateCommand& command) {
 
   command.json.write(folds_json(described, result.rows, result.interrupted));
   if (result.interrupted) {
-    note(
-        quiet,
-        fmt::format("interrupted; {} of {} folds are done and kept in {}: the same command goes on",
-                    result.rows.size(),
-                    rows.size(),
-                    command.options.folder));
+    note(quiet,
+         fmt::format("interrupted; {} of {} folds are finished and saved in {}: the same command "
+                     "continues from there",
+                     result.rows.size(),
+                     rows.size(),
+                     command.options.folder));
     return kInterrupted;
   }
   if (!command.json.replaces_text()) write_stdout(folds_text(described, result.rows));
@@ -223,10 +223,10 @@ int run_cross_validate(CrossValidateCommand& command) {
 void add_attention_cross_validate(const Command& attention) {
   auto command = std::make_shared<CrossValidateCommand>();
   const Command sub = attention.add_command(
-      "cross-validate", "Trains and tests a model for each of the folds of a token file");
+      "cross-validate", "Trains and tests a model for each fold of a token file");
   sub.add_option("-o,--output",
                  command->options.folder,
-                 "Keep every finished fold here, and go on from what is there")
+                 "Save each finished fold in this folder, and continue from those saved there")
       .required()
       .type_name("DIR");
   command->common.add(sub, true);

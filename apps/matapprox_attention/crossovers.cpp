@@ -137,7 +137,8 @@ report::Json json_of(const std::optional<double>& value) {
 
 std::string table_text(const std::vector<Found>& all, Index first_length) {
   std::string text = fmt::format(
-      "N from which on a layer of width {} with {} heads costs less than softmax attention\n\n"
+      "Smallest N from which a layer of width {} with {} heads costs less than softmax "
+      "attention\n\n"
       "{:<24}{:>40}{:>30}\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
       kWidth,
       kHeads,
@@ -196,7 +197,7 @@ report::Chart against_length(const char* name,
 ShownRows crossovers(const CrossoversChoice& choice) {
   require(choice.lengths.size() >= 2 &&
               std::is_sorted(choice.lengths.begin(), choice.lengths.end(), std::less_equal<>()),
-          "reproduce crossovers: --lengths takes two or more, in rising order");
+          "reproduce crossovers: --lengths needs two or more values in increasing order");
   std::vector<ChosenMechanism> mechanisms{{"softmax", {}}};
   for (const PublishedCrossover& row : published()) mechanisms.push_back(row.mechanism);
   attention::AttentionShape shape;

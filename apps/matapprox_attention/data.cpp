@@ -39,7 +39,7 @@ tasks::ImportFormat format_of(const std::string& name) {
 }
 
 int run_import(const ImportCommand& command) {
-  check_hdf5_name("-o", command.output, "save to a name such as tokens.h5");
+  check_hdf5_name("-o", command.output, "use a name such as tokens.h5");
   const auto options = options_from<tasks::ImportOptions>(command.flags.given());
   FilePlan(command.force)
       .reads(command.path)
@@ -140,11 +140,13 @@ int run_fasta(const FastaCommand& command) {
 void add_fasta(const Command& data) {
   auto command = std::make_shared<FastaCommand>();
   const Command sub =
-      data.add_command("fasta", "Writes the task planted_motifs as FASTA files, one a class");
-  sub.add_option("folder", command->folder, "Where class0.fa and class1.fa are written")
+      data.add_command("fasta", "Writes the task planted_motifs as FASTA files, one per class");
+  sub.add_option("folder", command->folder, "Folder for class0.fa and class1.fa")
       .required()
       .type_name("FOLDER");
-  sub.add_option("--samples", command->samples, "How many sequences [1000]").range(1).type_name("");
+  sub.add_option("--samples", command->samples, "Number of sequences [1000]")
+      .range(1)
+      .type_name("");
   sub.add_flag("--force", command->force, "Overwrite the files if they exist");
   command->common.add(sub, true);
   for (const OptionText& option : list_options(tasks::PlantedMotifsOptions{}))
@@ -157,13 +159,13 @@ void add_fasta(const Command& data) {
 
 void add_import(const Command& data) {
   auto command = std::make_shared<ImportCommand>();
-  const Command sub = data.add_command("import", "Makes a token file of a published data set");
+  const Command sub = data.add_command("import", "Converts a published data set to a token file");
   sub.add_option("format",
                  command->format,
                  fmt::format("{}", fmt::join(EnumNames<tasks::ImportFormat>::values, ", ")))
       .required()
       .type_name("FORMAT");
-  sub.add_option("path", command->path, "The file or folder that docs/data-files.md says")
+  sub.add_option("path", command->path, "File or folder, as described in docs/data-files.md")
       .required()
       .type_name("PATH");
   sub.add_option("-o,--output", command->output, "The token file to write")
@@ -183,10 +185,10 @@ void add_import(const Command& data) {
 void add_show(const Command& data) {
   auto command = std::make_shared<ShowCommand>();
   const Command sub = data.add_command("show", "Prints samples of a task");
-  sub.add_option("task", command->task, "One of those that `matapprox attention list` shows")
+  sub.add_option("task", command->task, "Name of a task; `matapprox attention list` shows all")
       .required()
       .type_name("TASK");
-  sub.add_option("--samples", command->samples, "How many [1]").range(1).type_name("");
+  sub.add_option("--samples", command->samples, "Number of samples [1]").range(1).type_name("");
   command->common.add(sub, true);
   command->flags.add(sub, "tasks", "task", {"seed"});
   sub.footer("Examples:\n  matapprox attention data show adding --length 16 --samples 3");
@@ -196,7 +198,7 @@ void add_show(const Command& data) {
 }  // namespace
 
 void add_attention_data(const Command& attention) {
-  const Command sub = attention.add_command("data", "Imports data sets, shows samples of a task");
+  const Command sub = attention.add_command("data", "Imports data sets and shows samples of tasks");
   sub.require_command();
   sub.footer(
       "Examples:\n  matapprox attention data show listops\n"

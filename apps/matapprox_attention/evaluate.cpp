@@ -33,20 +33,24 @@ struct EvaluateCommand {
 /// Makes the model read all of another token file.
 void read_other_data(const std::string& data, training::SavedModel& saved) {
   require(saved.task == "token_file",
-          "--data: the model's task is {}, which reads no file",
+          "--data: the model's task is {}, which does not read a file",
           saved.task);
   const tasks::TaskShape& shape = saved.model.task;
   saved.task_options = {
       {"path", data}, {"length", std::to_string(shape.length)}, {"undivided", "true"}};
   const tasks::TaskShape found = task_of(saved, saved.seed)->shape();
   const auto require_equal = [&](const char* what, Index in_file, Index in_model) {
-    require(
-        in_file == in_model, "--data: {} has {} {}, the model {}", data, in_file, what, in_model);
+    require(in_file == in_model,
+            "--data: {} has {} {}, but the model has {}",
+            data,
+            in_file,
+            what,
+            in_model);
   };
   require_equal("token ids", found.vocabulary, shape.vocabulary);
   require_equal("features of a token", found.features, shape.features);
   require_equal("classes", found.classes, shape.classes);
-  require(found.answer == shape.answer, "--data: {} asks for another kind of answer", data);
+  require(found.answer == shape.answer, "--data: {} needs another kind of answer", data);
 }
 
 tasks::Split split_of(const std::string& name) {
@@ -124,30 +128,33 @@ void add_attention_evaluate(const Command& attention) {
   auto command = std::make_shared<EvaluateCommand>();
   const Command sub =
       attention.add_command("evaluate", "Measures a trained model on samples of its task");
-  sub.add_option("model", command->model, "A file that `attention train` wrote")
+  sub.add_option("model", command->model, "A model file written by `attention train`")
       .required()
       .type_name("MODEL.h5");
   sub.add_option(
          "--data",
          command->data,
-         "All rows of this token file in the place of the model's, with the same vocabulary")
+         "Use all rows of this token file, with the same vocabulary, instead of the model's data")
       .type_name("TOKENS.h5");
-  sub.add_option("--split", command->split, "train, validation or test [test]").type_name("");
-  sub.add_option("--samples", command->samples, "How many, or all if there are fewer [5000]")
+  sub.add_option("--split", command->split, "Split: train, validation or test [test]")
+      .type_name("");
+  sub.add_option(
+         "--samples", command->samples, "Number of samples, or all if there are fewer [5000]")
       .range(1)
       .type_name("");
-  sub.add_option("--data-seed", command->data_seed, "Other data of the same kind [the model's]")
+  sub.add_option(
+         "--data-seed", command->data_seed, "Seed of other data of the same kind [the model's]")
       .type_name("");
   sub.add_option("--truncate-rank",
                  command->truncate_rank,
-                 "First replace queries and keys by those of this rank with the nearest scores, in "
-                 "every head")
+                 "First replace queries and keys in every head by those of this rank with the "
+                 "nearest scores")
       .range(0)
       .type_name("");
   sub.add_option(
          "--outputs",
          command->outputs,
-         "Write what the model says to each sample, a row each: scores of classes, a number")
+         "Write the model's output for each sample, one per row: scores of classes, or a number")
       .type_name("FILE.npy|csv|mtx|h5");
   command->common.add(sub, false);
   command->device.add_cpu_only(sub);

@@ -163,12 +163,13 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
   try {
     const Json json = Json::parse(file);
     if (json.at("made_with") != made_with(row, options_)) {
-      say(fmt::format("{}: was made with other settings or by another version, and is made again",
-                      path));
+      say(fmt::format(
+          "{}: was made with other settings or by another version; the row is trained again",
+          path));
       return std::nullopt;
     }
     if (!fs::exists(path_of(row, ".h5"))) {
-      say(fmt::format("{}: is missing, the row is made again", path_of(row, ".h5")));
+      say(fmt::format("{}: is missing; the row is trained again", path_of(row, ".h5")));
       return std::nullopt;
     }
     FinishedRow finished;
@@ -204,7 +205,7 @@ std::optional<FinishedRow> Experiment::kept(const ExperimentRow& row) const {
     finished.reused = true;
     return finished;
   } catch (const Json::exception&) {
-    say(path + ": is damaged, the row is made again");
+    say(path + ": is damaged; the row is trained again");
     return std::nullopt;
   }
 }
@@ -279,9 +280,9 @@ training::TrainingState Experiment::initial_state(const ExperimentRow& row,
       if (made_with(its, options_) == made_with(row, options_) &&
           saved.state.parameters.size() == trainer.start(row.seed).parameters.size())
         return std::move(saved.state);
-      say(path + ": is of other settings, the row starts anew");
+      say(path + ": belongs to other settings; the row starts again");
     } catch (const Error& error) {
-      say(fmt::format("{}; the row starts anew", error.what()));
+      say(fmt::format("{}; the row starts again", error.what()));
     }
   }
   training::TrainingState state = trainer.start(row.seed);
@@ -346,7 +347,7 @@ void Experiment::keep(const FinishedRow& finished, const training::SavedModel& s
 ExperimentResult Experiment::run(const std::vector<ExperimentRow>& rows) {
   std::set<std::string> names;
   for (const ExperimentRow& row : rows)
-    require(names.insert(row.name()).second, "the row {} is chosen twice", row.name());
+    require(names.insert(row.name()).second, "the row {} is selected twice", row.name());
   std::vector<std::optional<FinishedRow>> done(rows.size());
   std::vector<std::size_t> to_do;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -430,7 +431,7 @@ std::string plan_text(const PlannedRows& planned, std::size_t all, const char* u
   if (planned.on_gpu == planned.rows && planned.rows > 0) where = "on the GPU";
   if (planned.on_gpu > 0 && planned.on_gpu < planned.rows)
     where = fmt::format("{} of them on the GPU", planned.on_gpu);
-  return fmt::format("{} of {} {} are to be trained, about {}, {}; Ctrl-C keeps what is done",
+  return fmt::format("{} of {} {} are to be trained, about {}, {}; Ctrl-C keeps the finished ones",
                      planned.rows,
                      all,
                      unit,

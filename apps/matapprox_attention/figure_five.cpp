@@ -182,8 +182,8 @@ std::string figure_five_table(const std::vector<FinishedRow>& rows) {
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   std::string text =
-      "Errors on test sequences in %: the median of the seeds (smallest .. largest) [the "
-      "paper's]\n";
+      "Errors on test sequences in %: the median of the seeds (smallest .. largest) [value of "
+      "the paper]\n";
   for (const std::string& task : kFigureTasks) {
     for (const std::string& head : kFigureHeads) {
       const std::string baselines = baselines_text(rows, task, head);

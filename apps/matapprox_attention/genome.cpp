@@ -131,7 +131,7 @@ ShownRows genome_shown(const std::string& folder, const std::vector<FinishedRow>
   shown.text = fmt::format(
       "Area under the ROC curve and test error in %: the median of the seeds (smallest .. "
       "largest); "
-      "beside it the area\nthat the paper prints for its genomes\n\n{:<10}  {:>24}  {:>9}  {:>24}  "
+      "the paper: the area\nthat it reports for its genomes\n\n{:<10}  {:>24}  {:>9}  {:>24}  "
       "{:>8}\n",
       "model",
       "area",

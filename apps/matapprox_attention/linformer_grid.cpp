@@ -119,8 +119,8 @@ std::string table_text(const std::vector<FinishedRow>& rows, const std::vector<G
       rows.begin(), rows.end(), [](const FinishedRow& row) { return row.device != "cpu"; });
   std::string text = fmt::format(
       "Accuracy in %: the median of the seeds (smallest .. largest); seconds of a training{}. The "
-      "report's\nare of IMDb\n\n{:>6}  {:<16}  {:>24}  {:>8}  {:>10}  {:>8}\n",
-      on_gpu ? ", of some on a GPU" : " on one thread",
+      "values of the report\nare for IMDb\n\n{:>6}  {:<16}  {:>24}  {:>8}  {:>10}  {:>8}\n",
+      on_gpu ? ", some of them on a GPU" : " on one thread",
       "N",
       "model",
       "accuracy",

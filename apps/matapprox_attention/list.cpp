@@ -58,8 +58,9 @@ int run_list(const ListCommand& command) {
 void add_attention_list(const Command& attention) {
   auto command = std::make_shared<ListCommand>();
   const Command sub =
-      attention.add_command("list", "Lists mechanisms and tasks, or the options of one");
-  sub.add_option("name", command->name, "Show the options of this one").type_name("NAME");
+      attention.add_command("list", "Lists mechanisms and tasks, or the options of one of them");
+  sub.add_option("name", command->name, "Show the options of this mechanism or task")
+      .type_name("NAME");
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention list\n  matapprox attention list linformer");
   sub.action([command] { return run_list(*command); });

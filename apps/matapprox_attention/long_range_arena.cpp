@@ -287,7 +287,7 @@ std::vector<ExperimentRow> long_range_arena_rows(const LongRangeArenaChoice& cho
     return std::find(choice.tasks.begin(), choice.tasks.end(), name) != choice.tasks.end();
   };
   require(!choice.image.empty() || !chosen(kImage),
-          "reproduce lra: no images are generated; give a token file of them as --image FILE");
+          "reproduce lra: the task image needs a token file of images; give it as --image FILE");
   std::vector<ExperimentRow> rows;
   for (const ArenaTask& task : kArenaTasks) {
     if (!choice.tasks.empty() && !chosen(task.name)) continue;
@@ -314,9 +314,10 @@ ShownRows long_range_arena_shown(const LongRangeArenaChoice& choice,
   ShownRows shown;
   if (rows.empty()) return shown;
   shown.text = fmt::format(
-      "Test error in %: the median of the seeds (smallest .. largest) [what the papers print for "
-      "the arena's own data];\nseeds whose 95 % interval is below every baseline, and below the "
-      "model without attention (tokenwise)\n\n{:<12}{:>6}  {:<12}{:>32}  {:>18}  {:>18}\n",
+      "Test error in %: the median of the seeds (smallest .. largest) [values of the papers for "
+      "the arena's own data];\nnumber of seeds whose 95 % interval is below every baseline, and "
+      "below the model without attention (tokenwise)\n\n{:<12}{:>6}  {:<12}{:>32}  {:>18}  "
+      "{:>18}\n",
       "task",
       "N",
       "model",
@@ -334,7 +335,7 @@ ShownRows long_range_arena_shown(const LongRangeArenaChoice& choice,
   }
   shown.text += baselines;
   if (choice.tasks.empty() && choice.image.empty())
-    shown.text += "image: left out, as there is no --image FILE\n";
+    shown.text += "image: omitted, because --image FILE is not given\n";
   return shown;
 }
 

@@ -11,7 +11,7 @@ namespace {
 void add_attention(const matapprox::app::Command& program) {
   using namespace matapprox::app;
   const Command attention =
-      program.add_command("attention", "Trains attention models and inspects them");
+      program.add_command("attention", "Trains and inspects attention models");
   attention.require_command();
   attention.footer("Examples:\n  matapprox attention list\n  matapprox attention train --help");
   add_attention_train(attention);

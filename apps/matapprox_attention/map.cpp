@@ -85,7 +85,7 @@ void write_map(const MapCommand& command, const training::SavedModel& saved) {
   const training::AttentionOnSample attention = attention_of(saved, *task, command.sample);
   const auto E = command.map.matrix(attention);
   if (is_image_name(command.output)) {
-    require(command.rows.empty(), "--rows are for files of numbers, not for an image");
+    require(command.rows.empty(), "--rows applies to files of numbers, not to an image");
     write_image(command.output, *E, title(command, saved));
   } else if (!command.rows.empty()) {
     write_block(command.output, E->rows_at(command.rows).transpose());
@@ -180,24 +180,27 @@ void add_attention_map(const Command& attention) {
   const Command sub =
       attention.add_command("map", "Writes a model's effective attention matrix on one sample");
   command->self = sub;
-  sub.add_option("model", command->model, "A file that `attention train` wrote")
+  sub.add_option("model", command->model, "A model file written by `attention train`")
       .required()
       .type_name("MODEL.h5");
   sub.add_option("-o,--output",
                  command->output,
                  "An image (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
       .type_name("FILE");
-  sub.add_option("--sample", command->sample, "Which test sample [0]").range(0).type_name("");
+  sub.add_option("--sample", command->sample, "Test sample, counted from 0 [0]")
+      .range(0)
+      .type_name("");
   command->map.add(sub);
-  sub.add_option("--rows", command->rows, "Only these rows, from 0: 0,17")
+  sub.add_option("--rows", command->rows, "Only these rows, counted from 0: 0,17")
       .range(0)
       .delimiter(',')
       .type_name("");
-  sub.add_option("--correlate",
-                 command->other,
-                 "The mean correlation of the rows with those of this model, on --samples samples")
+  sub.add_option(
+         "--correlate",
+         command->other,
+         "Print the mean correlation of the rows with those of this model, on --samples samples")
       .type_name("MODEL.h5");
-  sub.add_option("--samples", command->samples, "Test samples to correlate on [20]")
+  sub.add_option("--samples", command->samples, "Number of test samples for --correlate [20]")
       .range(1)
       .type_name("");
   command->common.add(sub, false);

@@ -90,7 +90,7 @@ int run_projection(const ProjectionCommand& command) {
   json["errors"] = report::Json::array();
   std::string text = fmt::format(
       "P = softmax(Q K^T / sqrt({0})), V: {1} x {0}, all normal; R: k x {1}, N(0, 1/k)\n"
-      "relative to |P V|_F, but for \"pair\": see docs/reproduction.md\n\n"
+      "relative to |P V|_F, except \"pair\": see docs/reproduction.md\n\n"
       "       k   P R^T R V      pair",
       command.head_width,
       n);
@@ -108,7 +108,7 @@ int run_projection(const ProjectionCommand& command) {
     for (const double error : errors.constructed) text += fmt::format("  {:>12.3f}", error);
     text += "\n";
   }
-  text += fmt::format("\nrows of R that the lemma asks for at N = {}\n", n);
+  text += fmt::format("\nrows of R that the lemma requires at N = {}\n", n);
   for (const double epsilon : kDistortions) {
     const Index published = linformer_dimension(n, epsilon);
     const Index least = jl_dimension(n, epsilon);
@@ -131,9 +131,12 @@ int run_projection(const ProjectionCommand& command) {
 void add_attention_projection(const Command& attention) {
   auto command = std::make_shared<ProjectionCommand>();
   const Command sub = attention.add_command(
-      "projection", "What random projections of keys and values do to softmax attention");
-  sub.add_option("--order", command->order, "N [512]").range(2, kMaxOrder).type_name("");
-  sub.add_option("--head-width", command->head_width, "p: columns of Q, K and V [64]")
+      "projection",
+      "Measures the error of softmax attention with randomly projected keys and values");
+  sub.add_option("--order", command->order, "Number N of tokens [512]")
+      .range(2, kMaxOrder)
+      .type_name("");
+  sub.add_option("--head-width", command->head_width, "Number p of columns of Q, K and V [64]")
       .range(1, kMaxHeadWidth)
       .type_name("");
   sub.add_option("--ranks", command->ranks, "Values of k [64,128,256]")

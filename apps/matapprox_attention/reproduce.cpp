@@ -48,13 +48,18 @@ void add_figure_five(const Command& reproduce) {
   TrainedRows::add_list(sub, "--tasks", choice.tasks, "adding, temporal_order [both]");
   TrainedRows::add_list(
       sub, "--models", choice.models, "psf, softmax, linformer, performer, tokenwise [all]");
-  TrainedRows::add_list(
-      sub, "--heads", choice.heads, "flatten: all tokens are read; cls: the first one [both]");
+  TrainedRows::add_list(sub,
+                        "--heads",
+                        choice.heads,
+                        "flatten: the head reads all tokens; cls: the first one [both]");
   TrainedRows::add_list(
       sub, "--lengths", choice.lengths, "Values of N [128,256,512,1024, for psf also 4096]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
-  TrainedRows::add_number(
-      sub, "--steps", choice.steps, "Steps of each row [2000, of psf with cls 6000]");
+  TrainedRows::add_list(
+      sub, "--seeds", choice.seeds, "Seeds of the data and of the initial parameters [1,2,3]");
+  TrainedRows::add_number(sub,
+                          "--steps",
+                          choice.steps,
+                          "Number of training steps of each row [2000; psf with cls: 6000]");
   command->rows.add(sub, "figure5");
   sub.footer(
       "Examples:\n"
@@ -73,15 +78,17 @@ void add_singularformer(const Command& reproduce) {
   SingularformerChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "singularformer",
-      "The effect of r, and the correlation with softmax attention [WKZL23, Figs. 7 to 9]");
+      "Effect of r, and correlation with softmax attention [WKZL23, Figs. 7 to 9]");
   TrainedRows::add_list(sub, "--ranks", choice.ranks, "Values of r [2,4,8,16,32]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
-  TrainedRows::add_number(sub, "--length", choice.length, "N of Adding [64]");
-  TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [2000]");
+  TrainedRows::add_list(
+      sub, "--seeds", choice.seeds, "Seeds of the data and of the initial parameters [1,2,3]");
+  TrainedRows::add_number(sub, "--length", choice.length, "Length N of the task adding [64]");
+  TrainedRows::add_number(
+      sub, "--steps", choice.steps, "Number of training steps of each row [2000]");
   TrainedRows::add_number(sub,
                           "--samples",
                           choice.samples,
-                          "Test samples of each seed on which attention is compared [50]");
+                          "Number of test samples per seed for the comparison of attention [50]");
   command->rows.add(sub, "singularformer");
   sub.footer(
       "Examples:\n"
@@ -105,12 +112,14 @@ void add_linformer_grid(const Command& reproduce) {
   TrainedRows::add_list(sub, "--lengths", choice.lengths, "Values of N [256,512,1024]");
   TrainedRows::add_list(
       sub, "--ranks", choice.ranks, "Values of k at each length [those of the report]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
-  TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [1500]");
+  TrainedRows::add_list(
+      sub, "--seeds", choice.seeds, "Seeds of the data and of the initial parameters [1,2,3]");
+  TrainedRows::add_number(
+      sub, "--steps", choice.steps, "Number of training steps of each row [1500]");
   sub.add_option(
          "--data",
          choice.data,
-         "A token file in place of generated texts, such as `attention data import imdb` makes")
+         "A token file instead of generated texts, for example from `attention data import imdb`")
       .type_name("FILE")
       .group("Rows");
   command->rows.add(sub, "linformer_grid");
@@ -125,16 +134,20 @@ void add_linformer_grid(const Command& reproduce) {
 
 /// Adds the options that the experiments with SimpleTRON share.
 void add_setting(const Command& sub, SimpletronSetting& setting) {
-  TrainedRows::add_list(sub, "--seeds", setting.seeds, "Seeds of data and start [1,2,3]");
+  TrainedRows::add_list(
+      sub, "--seeds", setting.seeds, "Seeds of the data and of the initial parameters [1,2,3]");
+  TrainedRows::add_number(sub,
+                          "--length",
+                          setting.length,
+                          "Length N of a text [64; with --data: the longest of the file]");
+  TrainedRows::add_number(sub, "--width", setting.width, "Width d of a token [32]");
+  TrainedRows::add_number(sub, "--heads", setting.heads, "Number of heads per layer [2]");
   TrainedRows::add_number(
-      sub, "--length", setting.length, "N of a text [64; of --data: that of its longest]");
-  TrainedRows::add_number(sub, "--width", setting.width, "d, of a token [32]");
-  TrainedRows::add_number(sub, "--heads", setting.heads, "Heads of each layer [2]");
-  TrainedRows::add_number(sub, "--steps", setting.steps, "Steps of each row [2000]");
-  sub.add_option(
-         "--data",
-         setting.data,
-         "A token file in place of generated texts, such as `attention data import ag_news` makes")
+      sub, "--steps", setting.steps, "Number of training steps of each row [2000]");
+  sub.add_option("--data",
+                 setting.data,
+                 "A token file instead of generated texts, for example from `attention data import "
+                 "ag_news`")
       .type_name("FILE")
       .group("Rows");
 }
@@ -163,7 +176,7 @@ void add_transfer(const Command& reproduce) {
       "transfer",
       "Queries, keys and values of SimpleTRON in softmax attention [YKV+21, Fig. 2(c)], on "
       "generated texts");
-  TrainedRows::add_number(sub, "--layers", choice.layers, "Blocks [2]");
+  TrainedRows::add_number(sub, "--layers", choice.layers, "Number of blocks [2]");
   add_setting(sub, choice.setting);
   command->rows.add(sub, "transfer");
   sub.footer(
@@ -180,7 +193,7 @@ void add_blocks(const Command& reproduce) {
       "blocks",
       "Models of many blocks, and the standard deviation of each block's attention output in "
       "training [YKV+21, Figs. 3 and 5], on generated texts");
-  TrainedRows::add_number(sub, "--layers", choice.layers, "Blocks [8]");
+  TrainedRows::add_number(sub, "--layers", choice.layers, "Number of blocks [8]");
   add_setting(sub, choice.setting);
   command->rows.add(sub, "blocks");
   sub.footer(
@@ -195,17 +208,20 @@ void add_genome(const Command& reproduce) {
   GenomeChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "genome",
-      "Areas under the ROC curve of two kinds of sequences [KYCY22, Table 2], on generated ones");
+      "Areas under the ROC curve for two kinds of sequences [KYCY22, Table 2], on generated ones");
   TrainedRows::add_list(
       sub, "--models", choice.models, "psf, softmax, linformer, performer, tokenwise [all]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
-  TrainedRows::add_number(sub, "--length", choice.length, "N of a generated sequence [128]");
-  TrainedRows::add_number(
-      sub, "--steps", choice.steps, "Steps of each row [1500, with --data 32194]");
+  TrainedRows::add_list(
+      sub, "--seeds", choice.seeds, "Seeds of the data and of the initial parameters [1,2,3]");
+  TrainedRows::add_number(sub, "--length", choice.length, "Length N of a generated sequence [128]");
+  TrainedRows::add_number(sub,
+                          "--steps",
+                          choice.steps,
+                          "Number of training steps of each row [1500; with --data: 32194]");
   sub.add_option("--data",
                  choice.data,
-                 "A token file of two classes in place of generated sequences, such as `attention "
-                 "data import genome` makes")
+                 "A token file with two classes instead of generated sequences, for example from "
+                 "`attention data import genome`")
       .type_name("FILE")
       .group("Rows");
   command->rows.add(sub, "genome");
@@ -221,18 +237,19 @@ void add_long_range_arena(const Command& reproduce) {
   LongRangeArenaChoice& choice = command->choice;
   const Command sub = reproduce.add_command(
       "lra",
-      "The five tasks of the Long Range Arena in a small form [KYCY22, Table 3; YKV+21, Table 1]");
+      "The five tasks of the Long Range Arena at a small scale [KYCY22, Table 3; YKV+21, Table 1]");
   TrainedRows::add_list(
       sub, "--tasks", choice.tasks, "listops, text, matching, image, pathfinder [all]");
   TrainedRows::add_list(
       sub, "--models", choice.models, "psf, simpletron, softmax, tokenwise [all]");
-  TrainedRows::add_list(sub, "--seeds", choice.seeds, "Seeds of data and start [1,2,3]");
-  TrainedRows::add_number(sub, "--steps", choice.steps, "Steps of each row [those of its task]");
-  sub.add_option(
-         "--image",
-         choice.image,
-         "A token file of small images, as `attention data import images` makes; without it "
-         "the task image is left out")
+  TrainedRows::add_list(
+      sub, "--seeds", choice.seeds, "Seeds of the data and of the initial parameters [1,2,3]");
+  TrainedRows::add_number(
+      sub, "--steps", choice.steps, "Number of training steps of each row [those of its task]");
+  sub.add_option("--image",
+                 choice.image,
+                 "A token file of small images from `attention data import images`; without it, "
+                 "the task image is left out")
       .type_name("FILE")
       .group("Rows");
   command->rows.add(sub, "lra");
@@ -274,14 +291,16 @@ void add_crossovers(const Command& reproduce) {
   auto command = std::make_shared<CrossoversCommand>();
   const Command sub = reproduce.add_command(
       "crossovers",
-      "From which length on a mechanism costs less than softmax attention [WKZL23, Table 3]");
+      "Lengths above which a mechanism costs less than softmax attention [WKZL23, Table 3]");
   sub.add_option("--lengths",
                  command->choice.lengths,
                  "Values of N [16,32,64,128,192,256,384,512,768,1024]")
       .range(1)
       .delimiter(',')
       .type_name("");
-  sub.add_option("--rounds", command->choice.rounds, "Interleaved rounds; the median counts [5]")
+  sub.add_option("--rounds",
+                 command->choice.rounds,
+                 "Number of interleaved rounds, whose median is used [5]")
       .range(1)
       .type_name("");
   command->charts.add(sub);
@@ -295,7 +314,8 @@ void add_crossovers(const Command& reproduce) {
 
 void add_attention_experiments(const Command& program) {
   const Command sub = program.add_command(
-      "reproduce", "Experiments of the papers with attention, with what they print beside ours");
+      "reproduce",
+      "Reproduces the attention experiments of the papers, with published results beside ours");
   sub.require_command();
   sub.footer("Examples:\n  matapprox reproduce figure5 --help");
   add_figure_five(sub);

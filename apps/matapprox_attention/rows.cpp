@@ -107,8 +107,7 @@ std::vector<Index> chosen_rows(const RowsCommand& command,
                                Index added) {
   if (!command.rows.empty()) return command.rows;
   const std::vector<Index> marked = plan.task->marked_tokens(tasks::Split::kTest, sample);
-  require(!marked.empty(),
-          "attention rows: this task does not say which tokens matter; give --rows");
+  require(!marked.empty(), "attention rows: this task does not mark tokens; give --rows");
   std::vector<Index> rows =
       training::pixels_around(marked, plan.length, plan.width, command.radius);
   for (Index& row : rows) row += added;
@@ -341,47 +340,48 @@ int run_rows(const RowsCommand& command) {
 void add_attention_rows(const Command& attention) {
   auto command = std::make_shared<RowsCommand>();
   const Command sub = attention.add_command(
-      "rows", "Draws what chosen tokens attend to as images, of several models side by side");
+      "rows", "Draws images of what chosen tokens attend to, for several models side by side");
   command->self = sub;
-  sub.add_option("models", command->models, "Files that `attention train` wrote, of one task")
+  sub.add_option("models",
+                 command->models,
+                 "Model files written by `attention train`, all of the same task")
       .required()
       .type_name("MODEL.h5...");
   sub.add_option("-o,--output",
                  command->output,
-                 "Images (.png, .svg), or the mean over samples as numbers, a row a model (.npy, "
-                 ".mtx, .csv, .h5; - prints CSV)")
+                 "Images (.png, .svg), or the mean over samples as numbers, one row per model "
+                 "(.npy, .mtx, .csv, .h5; - prints CSV)")
       .required()
       .type_name("FILE");
   sub.add_option("--rows",
                  command->rows,
-                 "Rows of the attention matrix that are averaged, from 0 [those of the tokens that "
-                 "the task marks: Pathfinder's two ends]")
+                 "Rows of the attention matrix to average, counted from 0 [those of the tokens "
+                 "marked by the task: Pathfinder's two ends]")
       .range(0)
       .delimiter(',')
       .type_name("");
   sub.add_option("--radius",
                  command->radius,
-                 "Pixels so near to a marked one count too; 1: its four neighbors [1]")
+                 "Include pixels within this distance of a marked pixel; 1: its four neighbors [1]")
       .range(0, 16)
       .type_name("");
   sub.add_flag("--columns",
                command->columns,
-               "Columns in the place of rows: by what weights the chosen tokens enter all others");
-  sub.add_flag("--absolute", command->absolute, "Absolute values of the averaged row");
-  sub.add_option("--sample", command->sample, "The first test sample, from 0 [0]")
+               "Average columns instead of rows: the weights of the chosen tokens in all others");
+  sub.add_flag("--absolute", command->absolute, "Draw absolute values of the averaged row");
+  sub.add_option("--sample", command->sample, "First test sample, counted from 0 [0]")
       .range(0)
       .type_name("");
   sub.add_option("--samples",
                  command->samples,
-                 "How many from there on: images of the first eight, and of the mean over all [1]")
+                 "Number of test samples; images show the first eight and the mean over all [1]")
       .range(1)
       .type_name("");
   command->map.add(sub);
-  sub.add_option(
-         "--width",
-         command->width,
-         "Samples are images with so many pixels in a row [the task's; texts are laid out in "
-         "lines of 16, long ones in a square]")
+  sub.add_option("--width",
+                 command->width,
+                 "Pixels per row, if samples are images [the task's; texts are laid out in lines "
+                 "of 16, long ones in a square]")
       .range(1)
       .type_name("");
   command->common.add(sub, false);

@@ -110,13 +110,13 @@ RunFlags::RunFlags() : task_flags_(all_tasks()), mechanism_flags_(all_mechanisms
 
 void RunFlags::add(const Command& command) {
   command_ = command;
-  command.add_option("--task", task_, "One of those that `matapprox attention list` shows")
+  command.add_option("--task", task_, "Name of a task; `matapprox attention list` shows all")
       .type_name("TASK");
   command
       .add_option(
           "--config", config_, "Read options from this file; the command line takes precedence")
       .type_name("FILE.toml");
-  add_flags<training::ModelOptions>(command, "The model", model_flags_);
+  add_flags<training::ModelOptions>(command, "Model", model_flags_);
   add_flags<training::TrainingOptions>(command, "Training", training_flags_);
   mechanism_flags_.add(command, "mechanisms", "attention", {"seed"});
   task_flags_.add(command, "tasks", "task", {"seed"});

@@ -157,7 +157,7 @@ std::string report_text(const RunReport& report) {
     text += fmt::format("  {:8.4f}  ({:.4f} .. {:.4f})\n\n", e.roc->area, e.roc->low, e.roc->high);
   }
   if (e.labels) text += labels_text(*e.labels);
-  text += "error of predictors that need no attention\n";
+  text += "error of predictors without attention\n";
   for (const tasks::Baseline& baseline : report.baselines) text += baseline_text(baseline);
   return text;
 }

@@ -56,9 +56,13 @@ struct TransferKind {
 const std::vector<TransferKind> kTransferKinds{
     {"simpletron", "simpletron", false, false, "SimpleTRON"},
     {"softmax", "softmax", false, false, "softmax attention from scratch"},
-    {"softmax_random_frozen", "softmax", false, true, "its queries, keys, values frozen at random"},
-    {kTransferredFrozen, "softmax", true, true, "those frozen, all weights from SimpleTRON"},
-    {"softmax_transferred", "softmax", true, false, "nothing frozen, all weights from SimpleTRON"}};
+    {"softmax_random_frozen",
+     "softmax",
+     false,
+     true,
+     "softmax, random queries, keys, values frozen"},
+    {kTransferredFrozen, "softmax", true, true, "softmax, all from SimpleTRON, these frozen"},
+    {"softmax_transferred", "softmax", true, false, "softmax, all from SimpleTRON, none frozen"}};
 
 const std::string& mechanism_of(const FinishedRow& finished) {
   return finished.row.described.model.options.attention;
@@ -135,7 +139,7 @@ ShownRows depth_shown(const std::vector<FinishedRow>& rows) {
   ShownRows shown;
   if (rows.empty()) return shown;
   shown.text =
-      "Error in %: the median of the seeds (smallest .. largest) [what the paper prints for AG "
+      "Error in %: the median of the seeds (smallest .. largest) [value of the paper for AG "
       "News]\n\nblocks";
   const auto errors = errors_by_depth(rows);
   std::map<Index, std::vector<std::string>> lines;

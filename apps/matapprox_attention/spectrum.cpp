@@ -70,10 +70,11 @@ std::shared_ptr<const LinearOperator> matrix_of(const SpectrumCommand& command) 
     for (const char* flag : {"--order", "--head-width"})
       require(!given(flag), "{} is for --random, not for a file", flag);
     if (given("--seed"))
-      note(command.common.quiet(), "--seed has no effect: a file's spectrum has nothing random");
+      note(command.common.quiet(),
+           "--seed has no effect: the spectrum of a file involves no random numbers");
   } else {
     require(!command.input.changed(),
-            "options on how to read a matrix are for a file, not --random");
+            "options for reading a matrix apply to a file, not to --random");
     require(command.random == "attention" || !given("--head-width"),
             "--head-width is for --random attention, not for {}",
             command.random);
@@ -146,8 +147,8 @@ int run_spectrum(const SpectrumCommand& command) {
   command.chart.check(files);
   const auto A = matrix_of(command);
   require(std::max(A->rows(), A->cols()) <= kLargestSpectrum,
-          "a matrix of {} x {}: all singular values are for up to {} a side; "
-          "`approximate FILE truncated_svd` finds the leading ones",
+          "a matrix of {} x {}: all singular values are computed only for up to {} rows and "
+          "columns; `approximate FILE truncated_svd` computes the leading ones",
           A->rows(),
           A->cols(),
           kLargestSpectrum);
@@ -164,7 +165,7 @@ int run_spectrum(const SpectrumCommand& command) {
   if (command.json.replaces_text()) return kDone;
   std::string text = fmt::format(
       "{} x {}, share of the largest k of {} singular values\n"
-      "                     as it is         columns centered\n"
+      "                     original         columns centered\n"
       "{:>8} {:>10} {:>10}  {:>10} {:>10}\n",
       A->rows(),
       A->cols(),
@@ -191,18 +192,19 @@ int run_spectrum(const SpectrumCommand& command) {
 void add_attention_spectrum(const Command& attention) {
   auto command = std::make_shared<SpectrumCommand>();
   const Command sub = attention.add_command(
-      "spectrum", "Cumulative singular values of a matrix, with and without its column means");
+      "spectrum",
+      "Computes cumulative singular values of a matrix, with and without its column means");
   command->self = sub;
   command->input.add(sub, "The matrix").required(false);
   sub.add_option("--random",
                  command->random,
-                 "In place of a file: entries uniform in 0..1, symmetric_uniform in -1..1, normal, "
-                 "or attention, softmax(Q K^T / sqrt(p)) of normal Q and K")
+                 "Random matrix instead of a file: entries uniform in 0..1, symmetric_uniform in "
+                 "-1..1, normal, or attention, softmax(Q K^T / sqrt(p)) of normal Q and K")
       .type_name("");
-  sub.add_option("--order", command->order, "N of a random matrix [512]")
+  sub.add_option("--order", command->order, "Order N of a random matrix [512]")
       .range(1, kLargestSpectrum)
       .type_name("");
-  sub.add_option("--head-width", command->head_width, "p of random attention [64]")
+  sub.add_option("--head-width", command->head_width, "Head width p of random attention [64]")
       .range(1, kLargestHeadWidth)
       .type_name("");
   sub.add_option("--ranks", command->ranks, "Values of k: 64,128 [powers of two]")

@@ -83,8 +83,8 @@ TableOne::TableOne(const TableOneSetting& setting, Index length)
 
 std::string TableOne::text() const {
   std::string text = fmt::format(
-      "\nd = {}, {} heads, k = {}, r = {}; at N = {}: [WKZL23, Table 1], and what these layers "
-      "count\n"
+      "\nd = {}, {} heads, k = {}, r = {}; at N = {}: values of [WKZL23, Table 1], and counts of "
+      "these layers\n"
       "{:<16}{:>29}{:>23}{:>32}\n"
       "{:<16}{:>15}{:>14}{:>12}{:>11}{:>12}{:>9}{:>11}\n",
       setting_.width,
@@ -116,8 +116,8 @@ std::string TableOne::text() const {
                         number_or_blank(row.counted_from.multiplications));
   }
   text +=
-      "linformer counts 2 (N - k) d^2 fewer than the table, as it mixes tokens before it projects "
-      "them\n";
+      "linformer needs 2 (N - k) d^2 multiplications fewer than the table, because it mixes tokens "
+      "before projecting them\n";
   return text;
 }
 

@@ -48,7 +48,7 @@ void require_same(const char* what, const NamedOptions& now, const NamedOptions&
   for (const auto& [name, value] : now) {
     for (const auto& [saved_name, saved_value] : saved) {
       require(name != saved_name || value == saved_value,
-              "--resume: {} of the {} is {} now and was {}; give what the run began with",
+              "--resume: {} of the {} is {} now and was {}; use the options of the first run",
               name,
               what,
               value,
@@ -62,7 +62,7 @@ training::TrainingState resumed_state(const TrainCommand& command,
                                       const training::SavedModel& described) {
   std::error_code ignored;
   require(std::filesystem::exists(command.output, ignored),
-          "--resume: {} does not exist; without --resume the run begins",
+          "--resume: {} does not exist; omit --resume to start a new run",
           command.output);
   training::SavedModel saved = with_all_options(training::load_model(command.output));
   require(saved.task == described.task && saved.seed == described.seed,
@@ -104,7 +104,8 @@ training::TrainingState started(const TrainCommand& command,
     if (std::find(names.begin(), names.end(), p.name) == names.end()) left.push_back(p.name);
   }
   if (!left.empty())
-    note(command.common.quiet(), fmt::format("as they begin: {}", fmt::join(left, ", ")));
+    note(command.common.quiet(),
+         fmt::format("not in that file, newly initialized: {}", fmt::join(left, ", ")));
   return state;
 }
 
@@ -127,7 +128,7 @@ std::string progress_text(const training::TrainingState& state,
 std::string kept_text(const std::string& output, Index step) {
   if (step < 0) return "nothing was saved";
   return fmt::format(
-      "{} holds step {}, --start-from {} goes on from its best parameters", output, step, output);
+      "{} holds step {}; --start-from {} continues from its best parameters", output, step, output);
 }
 
 training::TrainingEnd train(const TrainCommand& command,
@@ -194,14 +195,14 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
   };
   if (trainer.run(state, saved.seed, control) == training::TrainingEnd::kInterrupted) {
     line.clear();
-    note(command.common.quiet(), "interrupted: the result is without its tokenwise baseline");
+    note(command.common.quiet(), "interrupted: the result has no tokenwise baseline");
     return std::nullopt;
   }
   if (state.best_step < 0) state.best = state.parameters;
   const training::Evaluation e =
       trainer.evaluate(state.best, tasks::Split::kTest, command.test_samples);
   return tasks::Baseline{
-      fmt::format("the same with attention tokenwise, {} steps", state.optimizer.step),
+      fmt::format("the same model with tokenwise attention, {} steps", state.optimizer.step),
       e.error,
       e.samples};
 }
@@ -209,12 +210,13 @@ std::optional<tasks::Baseline> tokenwise_baseline(const TrainCommand& command,
 /// Throws InvalidArgument or FileError for errors that would otherwise show only after the
 /// training. Returns the files that are read and written, except those of the task.
 FilePlan check(const TrainCommand& command) {
-  require(!command.deviation_chart.is_given() || command.resume || !command.start_from.empty(),
-          "--deviation-chart says how far parameters went from those of --start-from: give both");
+  require(
+      !command.deviation_chart.is_given() || command.resume || !command.start_from.empty(),
+      "--deviation-chart shows the change of the parameters since --start-from; give both options");
   require(!command.resume || command.start_from.empty(),
           "--resume and --start-from exclude each other");
   require(command.name_map.empty() || !command.start_from.empty(),
-          "--name-map says where --start-from has its names: give both");
+          "--name-map maps the parameter names of --start-from; give both options");
   require(!command.output.empty(), "give -o, the file for the model");
   require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
   require(command.checkpoint_seconds > 0,
@@ -267,7 +269,7 @@ void write_report(const TrainCommand& command,
   command.deviation_chart.write([&] { return deviation_chart(saved); });
   if (command.json.replaces_text()) return;
   const char* more =
-      end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume goes on" : "";
+      end == training::TrainingEnd::kMaxSeconds ? "; the same command with --resume continues" : "";
   write_stdout(report_text(report) + fmt::format("\nended by {}; saved to {}{}\n",
                                                  enum_name(end),
                                                  visible_text(actual_output_path(command.output)),
@@ -289,7 +291,7 @@ int run_train(TrainCommand& command) {
   command.device.offer_gpu([&] { trainer.use_gpu(); });
   saved.state = command.resume ? resumed_state(command, saved) : started(command, model, trainer);
   require(!command.deviation_chart.is_given() || !saved.state.start.empty(),
-          "--deviation-chart: the run in {} did not begin with --start-from",
+          "--deviation-chart: the run in {} was not started with --start-from",
           command.output);
   note(command.common.quiet(), model_text(saved));
   if (const std::string remark = model.attention(0).remark(); !remark.empty())
@@ -301,7 +303,7 @@ int run_train(TrainCommand& command) {
 
   if (end == training::TrainingEnd::kInterrupted) {
     note(command.common.quiet(),
-         fmt::format("interrupted after step {}; the same command with --resume goes on",
+         fmt::format("interrupted after step {}; the same command with --resume continues",
                      saved.state.optimizer.step));
     command.json.write(training_json(command, saved, end));
     return kInterrupted;
@@ -319,30 +321,33 @@ void add_attention_train(const Command& attention) {
   sub.add_flag("--resume", command->resume, "Continue from the checkpoint in the output file");
   sub.add_option("--start-from",
                  command->start_from,
-                 "Begin with the parameters of this model, where name and size are the same")
+                 "Start from the parameters of this model that have the same name and size")
       .type_name("MODEL.h5|FILE.safetensors");
-  sub.add_option("--name-map",
-                 command->name_map,
-                 "Names of --start-from in a file of another program: bert, or a JSON file")
+  sub.add_option(
+         "--name-map",
+         command->name_map,
+         "Parameter names of --start-from in a file of another program: bert, or a JSON file")
       .type_name("bert|FILE.json");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
-                 "Besides after each validation, save this often [60]")
+                 "Seconds between checkpoints, in addition to one after each validation [60]")
       .type_name("");
-  sub.add_option("--max-seconds", command->max_seconds, "Stop after this time; --resume goes on")
+  sub.add_option("--max-seconds", command->max_seconds, "Time limit in seconds; --resume continues")
       .type_name("");
-  sub.add_option("--test-samples", command->test_samples, "Samples of the test at the end [5000]")
+  sub.add_option("--test-samples",
+                 command->test_samples,
+                 "Number of samples for the test at the end [5000]")
       .range(1)
       .type_name("");
   sub.add_flag("--tokenwise-baseline",
                command->tokenwise_baseline,
-               "Train the same model with tokenwise in the place of its mechanism as well: what no "
-               "mixing reaches");
-  command->chart.add(sub, "--chart", "Draw loss and error against steps");
+               "Also train the same model with tokenwise as its mechanism, a baseline that does "
+               "not mix tokens");
+  command->chart.add(sub, "--chart", "Draw a chart of loss and error against steps");
   command->deviation_chart.add(
       sub,
       "--deviation-chart",
-      "Draw how far the parameters went from those of --start-from, layer by layer");
+      "Draw a chart of the distance of the parameters from those of --start-from, by layer");
   command->common.add(sub, true);
   command->device.add(sub);
   command->json.add(sub);

@@ -93,7 +93,7 @@ class RowsReport {
 }  // namespace
 
 void ChartFolder::add(const Command& sub) {
-  sub.add_option("--charts", path_, "Write its charts as .svg and .png files here")
+  sub.add_option("--charts", path_, "Write the charts to this folder, as .svg and .png files")
       .type_name("DIR");
 }
 
@@ -117,14 +117,17 @@ void ChartFolder::write(const std::vector<report::Chart>& charts) const {
 void TrainedRows::add(const Command& sub, const std::string& name) {
   name_ = name;
   options_.folder = "build/reproduce/" + name;
-  add_number(sub,
-             "--test-samples",
-             options_.test_samples,
-             "Samples in each row's test, and at most in its validations [5000]");
-  sub.add_option("-o,--output",
-                 options_.folder,
-                 fmt::format("Keep every finished row here, and go on from what is there [{}]",
-                             options_.folder))
+  add_number(
+      sub,
+      "--test-samples",
+      options_.test_samples,
+      "Number of test samples of each row, and maximum number of its validation samples [5000]");
+  sub.add_option(
+         "-o,--output",
+         options_.folder,
+         fmt::format(
+             "Save each finished row in this folder, and continue from those saved there [{}]",
+             options_.folder))
       .type_name("DIR");
   charts_.add(sub);
   common_.add(sub, false);
@@ -150,7 +153,7 @@ void TrainedRows::prepare(const std::string& data) const {
 int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& show) const {
   common_.apply();
   device_.check();
-  require(!rows.empty(), "reproduce {}: nothing is chosen", name_);
+  require(!rows.empty(), "reproduce {}: no rows are selected", name_);
   const std::string data = data_of(rows);
   prepare(data);
   const bool quiet = common_.quiet();
@@ -177,7 +180,8 @@ int TrainedRows::run(const std::vector<ExperimentRow>& rows, const ShowRows& sho
   if (!json_.replaces_text() && !result.rows.empty()) write_stdout(shown.text);
   if (!result.interrupted && !interrupt_requested()) return kDone;
   note(quiet,
-       fmt::format("interrupted; {} of {} rows are done and kept in {}: the same command goes on",
+       fmt::format("interrupted; {} of {} rows are finished and saved in {}: the same command "
+                   "continues from there",
                    result.rows.size(),
                    rows.size(),
                    options_.folder));

@@ -20,7 +20,7 @@ struct WeightsCommand {
 
 int run_weights(const WeightsCommand& command) {
   require(command.output.ends_with(".safetensors"),
-          "-o {}: weights are written as .safetensors",
+          "-o {}: the name must end with .safetensors",
           command.output);
   FilePlan(command.force).reads(command.model).replaces("-o", command.output);
   training::save_weights(command.output, training::load_model(command.model));
@@ -33,7 +33,7 @@ void add_attention_weights(const Command& attention) {
   auto command = std::make_shared<WeightsCommand>();
   const Command sub =
       attention.add_command("weights", "Writes the parameters of a model for other programs");
-  sub.add_option("model", command->model, "A file that `attention train` wrote")
+  sub.add_option("model", command->model, "A model file written by `attention train`")
       .required()
       .type_name("MODEL.h5");
   sub.add_option("-o,--output", command->output, "The file to write")

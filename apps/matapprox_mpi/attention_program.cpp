@@ -5,7 +5,7 @@
 namespace matapprox::app {
 
 void start_attention_program(const std::string& what) {
-  throw NotAvailable(what + " works on one process: start it without mpirun");
+  throw NotAvailable(what + " runs on one process: start it without mpirun");
 }
 
 }  // namespace matapprox::app

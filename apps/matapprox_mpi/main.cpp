@@ -17,7 +17,7 @@ void require_addresses() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     throw matapprox::NotAvailable(
-        "several processes need addresses without a limit: set `ulimit -v unlimited`");
+        "several processes need an unlimited address space: set `ulimit -v unlimited`");
   }
 }
 

@@ -337,7 +337,7 @@ nlohmann::json run_chain(const ChainArguments& arguments) {
   const mpi::Process process(MPI_COMM_WORLD);
   for (const Index order : {arguments.order, arguments.fit_order})
     require(order % process.size() == 0,
-            "chain: the order {} is to be a multiple of the {} processes",
+            "chain: the order {} must be a multiple of the {} processes",
             order,
             process.size());
   nlohmann::json result{{"processes", process.size()}, {"threads", threads()}};

@@ -58,7 +58,7 @@ nlohmann::json run(const Arguments& arguments, int size) {
 }
 
 std::string no_multiple_of_the_prime(const std::string& nodes) {
-  return std::stoll(nodes) % 7919 == 0 ? "is to be no multiple of 7919" : std::string();
+  return std::stoll(nodes) % 7919 == 0 ? "must not be a multiple of 7919" : std::string();
 }
 
 }  // namespace
@@ -66,48 +66,54 @@ std::string no_multiple_of_the_prime(const std::string& nodes) {
 
 int main(int argc, char** argv) {
   using matapprox::no_multiple_of_the_prime;
-  CLI::App app("Truncated SVD of a graph over the processes of MPI; JSON on standard output");
+  CLI::App app("Truncated SVD of a graph on MPI processes; JSON on standard output");
   matapprox::Arguments arguments;
-  app.add_option("--nodes", arguments.nodes, "Nodes of the graph [1000000]")
+  app.add_option("--nodes", arguments.nodes, "Number of nodes of the graph [1000000]")
       ->check(CLI::Range(100, 2000000000))
       ->check(no_multiple_of_the_prime);
-  app.add_option("--rank", arguments.rank, "Singular triplets [20]")->check(CLI::Range(1, 1000));
-  app.add_flag("--slepc", arguments.slepc, "By SLEPc's trlanczos in place of ours");
+  app.add_option("--rank", arguments.rank, "Number of singular triplets [20]")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--slepc", arguments.slepc, "Use SLEPc's trlanczos instead of the library's method");
 
   matapprox::StepsArguments steps;
   CLI::App* steps_command = app.add_subcommand(
-      "steps", "Times of a command and of the steps of methods, beside the cost model");
-  steps_command->add_option("--nodes", steps.nodes, "Nodes of the graph [2000000]")
+      "steps", "Times of a command and of the steps of methods, compared with the cost model");
+  steps_command->add_option("--nodes", steps.nodes, "Number of nodes of the graph [2000000]")
       ->check(CLI::Range(100, 2000000000))
       ->check(no_multiple_of_the_prime);
   steps_command->add_option("--order", steps.order, "Order of the Chord chain [262144]")
       ->check(CLI::Range(128, 2000000000));
-  steps_command->add_option("--points", steps.points, "Points of the kernel matrix [16384]")
+  steps_command
+      ->add_option("--points", steps.points, "Number of points of the kernel matrix [16384]")
       ->check(CLI::Range(100, 2000000000));
-  steps_command->add_option("--repetitions", steps.repetitions, "Of which medians are taken [9]")
+  steps_command
+      ->add_option(
+          "--repetitions", steps.repetitions, "Number of repetitions, whose median is reported [9]")
       ->check(CLI::Range(1, 1000));
-  steps_command->add_option("--only", steps.only, "Steps whose names contain this");
+  steps_command->add_option(
+      "--only", steps.only, "Run only the steps whose names contain this text");
 
   matapprox::ChainArguments chain;
   CLI::App* chain_command = app.add_subcommand(
-      "chain", "Products with a long Chord chain and a fit: bits and bytes sent");
+      "chain", "Products with a long Chord chain, and a fit: bits of the result and bytes sent");
   chain_command->add_option("--order", chain.order, "Order of the product; 0: none [16777216]")
       ->check(CLI::Range(0, 2000000000));
-  chain_command->add_option("--columns", chain.columns, "Columns of the product [1]")
+  chain_command->add_option("--columns", chain.columns, "Number of columns of the product [1]")
       ->check(CLI::Range(1, 1000));
   chain_command->add_option("--fit-order", chain.fit_order, "Order of the fit; 0: none [1048576]")
       ->check(CLI::Range(0, 2000000000));
   chain_command
       ->add_option("--fit-factors",
                    chain.fit_factors,
-                   "Factors of the fit, with links 0 and s; 0: as of the product [0]")
+                   "Number of factors of the fit, with links 0 and s; 0: those of the product [0]")
       ->check(CLI::Range(0, 30));
-  chain_command->add_flag("--steps-alone",
-                          chain.steps_alone,
-                          "Steps of Adam without the dense columns by which a fit knows its error");
-  chain_command->add_option("--steps", chain.steps, "Steps of the fit [10]")
+  chain_command->add_flag(
+      "--steps-alone",
+      chain.steps_alone,
+      "Run Adam steps without the dense columns from which a fit estimates its error");
+  chain_command->add_option("--steps", chain.steps, "Number of steps of the fit [10]")
       ->check(CLI::Range(1, 100));
-  chain_command->add_flag("!--no-serial", chain.serial, "No comparison with one process");
+  chain_command->add_flag("!--no-serial", chain.serial, "Do not compare with one process");
   app.require_subcommand(0, 1);
   CLI11_PARSE(app, argc, argv);
 

@@ -339,7 +339,7 @@ nlohmann::json run_steps(const StepsArguments& arguments) {
   const mpi::Process process(MPI_COMM_WORLD);
   require(arguments.nodes % process.size() == 0 && arguments.order % process.size() == 0 &&
               arguments.points % process.size() == 0,
-          "steps: nodes, order and points are to be multiples of the {} processes",
+          "steps: nodes, order and points must be multiples of the {} processes",
           process.size());
   const MachineRates rates = measure_rates(process.comm());
   const Graph graph(arguments.nodes);

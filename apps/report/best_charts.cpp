@@ -68,9 +68,8 @@ void add_target(const BestContents& contents, double first, double last, Chart& 
   const double target = contents.options.target_error;
   if (target == 0) return;
   const bool spectral = contents.options.norm == CertifiedNorm::kSpectral;
-  chart.series.push_back(
-      plain_line(spectral ? "target error, of the spectral norm" : "target error",
-                 {{first, target}, {last, target}}));
+  chart.series.push_back(plain_line(spectral ? "target error, spectral norm" : "target error",
+                                    {{first, target}, {last, target}}));
 }
 
 }  // namespace
@@ -145,7 +144,7 @@ Chart component_chart(const BestContents& contents,
                       const std::vector<StoredComponent>& components) {
   Chart chart;
   chart.name = "components";
-  chart.x = {"number of the singular value, or component", Scale::kLog, {}};
+  chart.x = {"index of the singular value or component", Scale::kLog, {}};
   chart.y = {"share of |A| (Frobenius)", Scale::kLog, {}};
   const double norm = contents.result.facts.frobenius_norm;
   ChartSeries curve;
@@ -171,8 +170,8 @@ Chart component_chart(const BestContents& contents,
   const double level = floored(components.back().size / norm);
   const auto last =
       static_cast<double>(std::max(static_cast<Index>(components.size()), spectrum.values.size()));
-  chart.series.push_back(plain_line(
-      "water level: no bits below it", {{1, level}, {std::max(last, 2.0), level}}, kText));
+  chart.series.push_back(
+      plain_line("threshold: no bits below it", {{1, level}, {std::max(last, 2.0), level}}, kText));
   return chart;
 }
 

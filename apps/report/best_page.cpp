@@ -102,7 +102,8 @@ std::vector<std::string> best_findings(const BestContents& contents) {
   }
   if (result.lower_bound) {
     findings.push_back(
-        fmt::format("No choice of blocks, ranks and bits is expected below {} in as many bytes.",
+        fmt::format("No choice of blocks, ranks and bits is expected to have an error below {} "
+                    "with the same number of bytes.",
                     three_digits(*result.lower_bound)));
   }
   if (std::string next = runner_up(contents); !next.empty()) findings.push_back(std::move(next));
@@ -115,14 +116,14 @@ std::string error_or_dash(const std::optional<double>& error) {
 }
 
 Html candidate_table(const BestContents& contents) {
-  Table content{"Candidates, in the order in which they were tried",
+  Table content{"Candidates, in the order of their trial",
                 {{"candidate"},
                  {"error at least", true},
                  {"measured error", true},
                  {"certified error", true},
                  {"bytes", true},
                  {"seconds", true},
-                 {"what became of it"}},
+                 {"outcome"}},
                 {}};
   const std::vector<BestCandidate>& candidates = contents.result.candidates;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
@@ -156,12 +157,15 @@ std::string zero_text(const BestContents& contents) {
 Section tried_section(const BestContents& contents, const BestDrawings& drawings) {
   const std::string asked = request_text(contents.options, contents.result.facts);
   std::string caption =
-      "Left and down is better. The wide line is what low rank in as many bits as each component "
-      "is worth can come to, by the singular values of A.";
+      "Lower left is better. The wide line is the smallest error expected of a low-rank "
+      "approximation with the best number of bits for each component, computed from the singular "
+      "values of A.";
   if (!drawings.spectrum.is_complete)
-    caption += " Those that are not known are taken as large as they can be.";
+    caption += " Unknown singular values are taken to be as large as possible.";
   if (contents.result.lower_bound)
-    caption += " Below the dashed line at the lower bound no blocks, ranks and bits are expected.";
+    caption +=
+        " No choice of blocks, ranks and bits is expected below the dashed line at the lower "
+        "bound.";
   caption += zero_text(contents);
   std::vector<std::string> spoken;
   for (const BestCandidate& candidate : contents.result.candidates) {
@@ -173,7 +177,7 @@ Section tried_section(const BestContents& contents, const BestDrawings& drawings
   }
   return {"tried",
           "Error against bytes",
-          {paragraph(fmt::format("Asked for: {}.", asked)),
+          {paragraph(fmt::format("Request: {}.", asked)),
            chart_figure(draw_for_page(error_bytes_chart(contents, drawings.spectrum)),
                         caption,
                         fmt::format("Error against bytes. {}.", fmt::join(spoken, "; "))),
@@ -185,12 +189,12 @@ Section expectation_section(const BestContents& contents) {
           "Estimate, bound, exact",
           {chart_figure(
               draw_for_page(expectation_chart(contents)),
-              "What singular values let expect before anything is built, the error that was "
-              "measured, and, where one was needed, the bound that holds with the confidence "
-              "asked for. A certified bound is never below the error but with the remaining "
-              "probability." +
+              "For each candidate: the error predicted from the singular values before it is "
+              "built, the measured error, and, where one was needed, the certified bound. The "
+              "bound holds with the requested confidence; it is below the error only with the "
+              "remaining probability." +
                   zero_text(contents),
-              "Expected, measured and certified errors; the table above has them in numbers.")}};
+              "Predicted, measured and certified errors; the table above lists the values.")}};
 }
 
 std::string leaves_text(const Partition& partition) {
@@ -203,7 +207,7 @@ std::string leaves_text(const Partition& partition) {
                                 names[kind],
                                 grouped(partition.bytes[kind])));
   }
-  return parts.empty() ? "No block stores anything"
+  return parts.empty() ? "No block stores any values"
                        : fmt::format("Blocks: {}", fmt::join(parts, "; "));
 }
 
@@ -220,13 +224,13 @@ std::vector<Html> partition_blocks(const BestDrawings& drawings) {
        "",
        {{heat_map_png(bits, scale, partition.borders),
          "stored bits per entry, white: nothing",
-         "Blocks of the approximation, colored by the bits that each stores per entry",
+         "Blocks of the approximation, colored by stored bits per entry",
          bits.cols(),
          bits.rows()}}},
       {"The matrix", -1, "", {heat_map_item(matrix, drawings.scale, matrix_label, matrix_label)}}};
   return {paragraph(leaves_text(partition) +
-                    ". Bits are spread where the matrix needs them: far from the diagonal, or "
-                    "where it is smooth, a few components of low rank hold large blocks."),
+                    ". Bits are placed where the matrix needs them: a few low-rank components "
+                    "represent large blocks far from the diagonal or where the matrix is smooth."),
           color_bar(scale, "stored bits per entry"),
           image_gallery(groups)};
 }
@@ -239,7 +243,7 @@ Section bits_section(const BestContents& contents, const BestDrawings& drawings)
                   drawings.spectrum.values.size() > 0 ? drawings.spectrum.how : "not known");
   std::string message = "Singular values of the matrix.";
   if (drawings.components.empty()) {
-    caption += " The approximation has no components that are stored in bits.";
+    caption += " The approximation has no packed low-rank components.";
   } else {
     const double level = drawings.components.back().size / contents.result.facts.frobenius_norm;
     message =
@@ -247,13 +251,12 @@ Section bits_section(const BestContents& contents, const BestDrawings& drawings)
                     grouped(static_cast<long long>(drawings.components.size())),
                     three_digits(level));
     caption +=
-        " Marks are the components that are stored, the largest first, by the bits of each of "
-        "their values. Water that rises to the dashed level drowns all that is smaller: a "
-        "component below it gets no bits.";
+        " The marks show the stored components, largest first, with the number of bits per value. "
+        "A component below the dashed line gets no bits.";
     caption += drawings.partition
-                   ? " They belong to blocks: one of a large block takes more bytes, and has to be "
-                     "larger to be stored, or to have as many bits."
-                   : " The larger a component, the more bits.";
+                   ? " Components belong to blocks: a component of a large block takes more bytes, "
+                     "so it must be larger to be stored or to get the same number of bits."
+                   : " Larger components get more bits.";
   }
   section.blocks.push_back(
       chart_figure(draw_for_page(component_chart(contents, drawings.spectrum, drawings.components)),
@@ -286,7 +289,7 @@ Section image_section(const BestContents& contents, const BestDrawings& drawings
             heat_map_item(
                 drawings.residual, drawings.residual_scale, "A − B", "Heat map of the residual"))};
   return {"images",
-          "What it keeps and loses",
+          "Approximation and residual",
           {paragraph(scale_caption(
                drawings.plan, drawings.image, drawings.scale, drawings.residual_scale)),
            color_bar(drawings.scale, "matrix and approximation"),
@@ -302,7 +305,7 @@ Page best_page(const BestContents& contents,
   page.subtitle = "The best approximation found";
   page.findings = best_findings(contents);
   page.facts = matrix_facts(contents.result.facts, contents.description);
-  page.facts.emplace_back("searched in", fmt::format("{:.3g} s", contents.result.seconds));
+  page.facts.emplace_back("search time", fmt::format("{:.3g} s", contents.result.seconds));
   page.sections = {
       tried_section(contents, drawings),
       expectation_section(contents),

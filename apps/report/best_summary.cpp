@@ -82,7 +82,9 @@ std::string lower_bound_line(const BestResult& result) {
     text += fmt::format("; the result is {:.3g} times that",
                         *result.measurement.relative_error / *result.lower_bound);
   }
-  return labeled("lower bound", text + ": no blocks, ranks and bits come nearer in as many bytes)");
+  return labeled(
+      "lower bound",
+      text + ": no choice of blocks, ranks and bits is closer with the same number of bytes)");
 }
 
 std::vector<std::string> candidate_cells(const BestCandidate& candidate) {

@@ -39,10 +39,12 @@ std::string spectrum_caption(const ComparisonContents& contents) {
     beyond = beyond || (row.rank && *row.rank > spectrum.values.size());
     rankless = rankless || !row.rank;
   }
-  text += " A mark stands at the rank that each method uses.";
+  text += " A mark shows the rank that each method uses.";
   if (beyond) text += " Ranks beyond the known values are not marked.";
   if (rankless)
-    text += " Chord has no rank: a product of sparse factors can have full rank in few numbers.";
+    text +=
+        " Chord has no rank: a product of sparse factors can have full rank with few stored "
+        "numbers.";
   return text;
 }
 
@@ -54,32 +56,32 @@ std::string front_message(const StorageSweep& sweep) {
                                 shown_name(point.method),
                                 three_digits(point.relative_error)));
   }
-  return fmt::format("Least relative error by stored bytes. {}.", fmt::join(parts, "; "));
+  return fmt::format("Smallest relative error by stored bytes. {}.", fmt::join(parts, "; "));
 }
 
 std::string sweep_text(const StorageSweep& sweep) {
-  if (sweep.shares.size() < 2) return "Only the storage of the table.";
+  if (sweep.shares.size() < 2) return "The chart shows only the storage sizes of the table.";
   std::vector<std::string> names;
   for (const double share : sweep.shares) names.push_back(share_name(share));
-  return fmt::format("Storage: {} times {} numbers, as far as that is less than the full matrix.",
+  return fmt::format("Storage: {} times {} numbers, where that is less than the full matrix.",
                      fmt::join(names, ", "),
                      grouped(std::llround(sweep.base_numbers)));
 }
 
 std::string storage_caption(const ComparisonContents& contents) {
   const StorageSweep& sweep = contents.sweep;
-  std::string text = "Left and down is better. " + sweep_text(sweep);
+  std::string text = "Lower left is better. " + sweep_text(sweep);
   text +=
-      " The wide band, the Pareto front, is the least error that any method reaches in as many "
-      "bytes or fewer.";
+      " The wide band, the Pareto front, is the smallest error of any method with at most that "
+      "many bytes.";
   for (const ComparisonRow& row : contents.comparison.rows) {
     if (row.method != "as_is" || !row.storage) continue;
     const MatrixFacts& facts = contents.comparison.facts;
     const double full = 8 * static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
     if (static_cast<double>(row.storage->bytes) > 0.7 * full) continue;
-    text += fmt::format(
-        " To the right of {} bytes the matrix as it is given is smaller, and has no error.",
-        grouped(row.storage->bytes));
+    text +=
+        fmt::format(" Beyond {} bytes, the matrix in its given form is smaller and has no error.",
+                    grouped(row.storage->bytes));
   }
   return text;
 }
@@ -118,7 +120,7 @@ std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
   std::vector<std::string> notes = sweep.absences;
   if (sweep.has_fewer_factors) {
     notes.emplace_back(
-        "Chord below its pattern's own size: fewer factors, which may not reach every entry");
+        "Chord below the size of its pattern uses fewer factors, which may not reach every entry");
   }
   std::size_t cut = 0;
   std::size_t estimated = 0;
@@ -130,7 +132,7 @@ std::vector<std::string> sweep_notes(const ComparisonContents& contents) {
   }
   if (cut > 0) {
     notes.push_back(fmt::format(
-        "{} of the points are fits that were stopped early: with more time they might be lower",
+        "{} of the points are fits that were stopped early; more time might reduce their errors",
         cut));
   }
   if (estimated > 0) {
@@ -169,7 +171,7 @@ Section storage_section(const ComparisonContents& contents) {
                    front_message(contents.sweep)));
   const std::vector<std::string> notes = sweep_notes(contents);
   if (!notes.empty()) section.blocks.push_back(bullet_list(notes));
-  section.blocks.push_back(details("The points in numbers", {sweep_table(contents.sweep)}));
+  section.blocks.push_back(details("Values of the points", {sweep_table(contents.sweep)}));
   return section;
 }
 
@@ -203,8 +205,8 @@ Section time_section(const ComparisonContents& contents) {
   return {"time",
           "Error against time",
           {chart_figure(draw_for_page(time_chart(contents.comparison, contents.records)),
-                        fmt::format("Seconds of the fit on {} thread{}, the measurement not "
-                                    "included.{} A mark is a finished approximation.",
+                        fmt::format("Seconds of the fit on {} thread{}, without the measurement.{} "
+                                    "A mark is a finished approximation.",
                                     contents.comparison.threads,
                                     contents.comparison.threads == 1 ? "" : "s",
                                     has_line ? " The line is the best error so far of a method "
@@ -260,7 +262,7 @@ Section image_section(const ComparisonContents& contents) {
   for (const FitRecord& record : contents.records.all())
     groups.push_back(fit_group(contents, record));
   return {"images",
-          "What each method keeps and loses",
+          "Approximations and residuals",
           {paragraph(scale_caption(contents.records.plan(),
                                    contents.image,
                                    contents.scales.matrix,
@@ -280,13 +282,12 @@ Section table_section(const ComparisonContents& contents) {
       "Table of results",
       {results_table(contents.comparison),
        results_notes(contents.comparison),
-       note(fmt::format(
-           "Compared at {}. Relative error: |A − B| / |A| in the Frobenius norm{}. Share: of the "
-           "numbers of the full matrix (of its bytes for packed values). Columns: the median time "
-           "of a product with so many.",
-           contents.comparison.basis,
-           estimated ? ", exact except where ~ marks an estimate from random vectors"
-                     : ", exact"))}};
+       note(fmt::format("Compared at {}. Relative error: |A − B| / |A| in the Frobenius norm{}. "
+                        "Share: stored numbers relative to the full matrix (bytes for packed "
+                        "values). Columns: median time of a product with that many columns.",
+                        contents.comparison.basis,
+                        estimated ? ", exact except where ~ marks an estimate from random vectors"
+                                  : ", exact"))}};
 }
 
 }  // namespace

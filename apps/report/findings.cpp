@@ -56,12 +56,11 @@ std::string lead(double best, double next, const std::string& who, const std::st
 
 std::string headline_by_error(const Comparison& comparison, const Rows& rows) {
   const ComparisonRow& best = *rows.front();
-  std::string text = fmt::format(
-      "{} comes nearest to this matrix, with a relative error of {} in "
-      "{} stored bytes.",
-      shown_name(best.method),
-      spoken_error(*best.measurement),
-      grouped(best.storage->bytes));
+  std::string text =
+      fmt::format("{} has the smallest error: a relative error of {} with {} stored bytes.",
+                  shown_name(best.method),
+                  spoken_error(*best.measurement),
+                  grouped(best.storage->bytes));
   if (comparison.basis.rfind("rank", 0) == 0) text += fmt::format(" ({}.)", comparison.basis);
   if (error_of(best) >= 1) return text + " That is no better than the zero matrix.";
   if (rows.size() < 2) return text;
@@ -89,7 +88,7 @@ std::string headline_by_storage(const Comparison& comparison, const Rows& rows) 
 }
 
 std::string headline(const Comparison& comparison, const Rows& rows) {
-  if (rows.empty()) return "No method gave a result.";
+  if (rows.empty()) return "No method produced a result.";
   return by_target(comparison) ? headline_by_storage(comparison, rows)
                                : headline_by_error(comparison, rows);
 }
@@ -103,11 +102,12 @@ void add_as_is(const Comparison& comparison, const Rows& rows, std::vector<std::
   const auto given = static_cast<double>(as_is->storage->bytes);
   const auto winner = static_cast<double>(rows.front()->storage->bytes);
   if (given >= winner || given <= 0) return;
-  findings.push_back(fmt::format(
-      "But the matrix as it is given ({}) takes only {} bytes, {} times fewer, and has no error.",
-      as_is->form,
-      grouped(as_is->storage->bytes),
-      times_text(winner / given)));
+  findings.push_back(
+      fmt::format("But the matrix in its given form ({}) takes only {} bytes, {} times fewer, and "
+                  "has no error.",
+                  as_is->form,
+                  grouped(as_is->storage->bytes),
+                  times_text(winner / given)));
 }
 
 std::string joined_names(const Rows& rows) {
@@ -148,7 +148,8 @@ void add_failures(const Comparison& comparison, std::vector<std::string>& findin
   Rows worse;
   for (const ComparisonRow& row : comparison.rows) {
     if (!row.ok()) {
-      findings.push_back(fmt::format("{} gave no result: {}.", shown_name(row.method), row.status));
+      findings.push_back(
+          fmt::format("{} produced no result: {}.", shown_name(row.method), row.status));
     } else if (row.measurement && row.measurement->worse_than_zero) {
       worse.push_back(&row);
     }

@@ -31,8 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMissing =
-    "reports and plots are drawn by gnuplot, which is not installed (Debian: apt-get install "
-    "gnuplot-nox)";
+    "reports and plots need gnuplot, which is not installed (Debian: apt-get install gnuplot-nox)";
 
 /// Process group of the running gnuplot; 0 if none runs.
 std::atomic<pid_t> running_gnuplot{0};
@@ -120,7 +119,7 @@ ScratchFolder::ScratchFolder() {
   std::string name = (base / "matapprox-plot-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) {
     throw FileError(
-        fmt::format("{}: cannot make a folder for plots: {}", name, std::strerror(errno)));
+        fmt::format("{}: cannot create a folder for plots: {}", name, std::strerror(errno)));
   }
   path_ = name;
 }
@@ -173,7 +172,7 @@ void run_gnuplot(const std::string& script, double max_seconds) {
   const std::optional<int> status = wait_for(pid, max_seconds);
   if (!status) {
     throw NotAvailable(
-        fmt::format("gnuplot did not end within {:g} s: it was killed", max_seconds));
+        fmt::format("gnuplot did not finish within {:g} s and was killed", max_seconds));
   }
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return;
   // Some systems report a missing program by this exit code of the child.
@@ -191,8 +190,8 @@ void require_gnuplot() {
     run_gnuplot("set terminal svg\nset terminal pngcairo\n");
   } catch (const NumericalError& error) {
     throw NotAvailable(
-        fmt::format("{}; reports and plots need its terminals svg and pngcairo (Debian: apt-get "
-                    "install gnuplot-nox)",
+        fmt::format("{}; reports and plots need the gnuplot terminals svg and pngcairo (Debian: "
+                    "apt-get install gnuplot-nox)",
                     error.what()));
   }
 }

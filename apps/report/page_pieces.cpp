@@ -20,7 +20,7 @@ std::string soft_text(const ColorScale& matrix, const ColorScale& residual) {
   if (residual.soft > 0) parts.push_back(three_digits(residual.soft) + " for the residuals");
   if (parts.empty()) return {};
   return fmt::format(
-      " So that small entries beside large ones are seen, colors follow asinh(value / s), with s "
+      " Colors follow asinh(value / s), so that small entries remain visible beside large ones; s "
       "= {}.",
       fmt::join(parts, " and s = "));
 }
@@ -74,7 +74,7 @@ std::string scale_caption(const ImagePlan& plan,
                           const ColorScale& matrix,
                           const ColorScale& residual) {
   std::string text =
-      "A and the approximations share one scale, the residuals A − B one of their own.";
+      "A and the approximations share one color scale; the residuals A − B have their own.";
   const std::string cells = cells_text(plan, false);
   const std::string residual_cells = cells_text(plan, true);
   if (!cells.empty()) text += fmt::format(" Of the matrices, {}.", cells);
@@ -85,7 +85,7 @@ std::string scale_caption(const ImagePlan& plan,
   if (clipped > 0) {
     text += fmt::format(
         " The scale ends at the 99.5 % quantile of the non-zero |cells| of A; {:.2g} % of the "
-        "cells are beyond and have its end's color.",
+        "cells lie beyond it and have the color of its end.",
         100 * clipped);
   }
   return text;
@@ -104,8 +104,8 @@ Section repeat_section(const Repetition& run) {
   if (!run.command.empty()) section.blocks.push_back(code_block(run.command));
   section.blocks.push_back(fact_list(facts));
   section.blocks.push_back(
-      note("The errors are the same for every number of threads, as long as no fit is stopped by "
-           "time; the times are not."));
+      note("The errors do not depend on the number of threads, unless a time limit stops a fit; "
+           "the times do."));
   return section;
 }
 

@@ -96,7 +96,7 @@ std::string measurement_lines(const Measurement& measured) {
   if (measured.relative_error) {
     text += fmt::format("relative error      {:.6e}  ({})\n", *measured.relative_error, how);
   } else {
-    text += "relative error      none, the matrix is zero\n";
+    text += "relative error      undefined, the matrix is zero\n";
   }
   text += fmt::format("|A - B|_F           {:.6e}  ({})\n", measured.error_frobenius, how);
   if (const auto& interval = measured.error_interval) {
@@ -111,7 +111,8 @@ std::string measurement_lines(const Measurement& measured) {
                         1e3 * *measured.apply_seconds_1,
                         1e3 * *measured.apply_seconds_64);
   }
-  if (measured.worse_than_zero) text += "the zero matrix is nearer than this approximation\n";
+  if (measured.worse_than_zero)
+    text += "the zero matrix is closer to the matrix than this approximation\n";
   return text;
 }
 

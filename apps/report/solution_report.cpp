@@ -52,7 +52,7 @@ Table page_table(const SolutionContents& contents) {
                  {"ended"},
                  {"iterations", true},
                  {"residual", true},
-                 {"by the recurrence", true},
+                 {"recurrence", true},
                  {"seconds", true},
                  {"message"}},
                 {}};
@@ -101,7 +101,7 @@ Chart residual_chart(const SolutionContents& contents) {
 Page solution_page(const SolutionContents& contents) {
   Page page;
   page.title = contents.path;
-  page.subtitle = "A linear system solved";
+  page.subtitle = "Solution of a linear system";
   page.findings = {headline(contents) + "."};
   page.facts = {{"matrix", contents.matrix},
                 {"right-hand sides", contents.right_side},
@@ -109,21 +109,19 @@ Page solution_page(const SolutionContents& contents) {
                 {"tolerance", fmt::format("{:g}", contents.tolerance)}};
   if (contents.shift != 0)
     page.facts.emplace_back("shift", fmt::format("{:g} on the diagonal", contents.shift));
-  page.sections = {
-      {"residuals",
-       "Residuals",
-       {chart_figure(
-            draw_for_page(residual_chart(contents)),
-            "|b − A x| / |b| after each iteration, as the recurrence of the solver has it. "
-            "The residual in the table is computed from x.",
-            headline(contents)),
-        table(page_table(contents))}},
-      {"repeat",
-       "How to repeat it",
-       {code_block(contents.command),
-        fact_list({{"version", "matapprox " + version()},
-                   {"machine", machine_description()},
-                   {"date", time_of_page()}})}}};
+  page.sections = {{"residuals",
+                    "Residuals",
+                    {chart_figure(draw_for_page(residual_chart(contents)),
+                                  "|b − A x| / |b| after each iteration, from the recurrence of "
+                                  "the solver. The residual in the table is computed from x.",
+                                  headline(contents)),
+                     table(page_table(contents))}},
+                   {"repeat",
+                    "How to repeat it",
+                    {code_block(contents.command),
+                     fact_list({{"version", "matapprox " + version()},
+                                {"machine", machine_description()},
+                                {"date", time_of_page()}})}}};
   page.footer = footer_of_page();
   return page;
 }
@@ -155,7 +153,9 @@ std::string solution_table(const SolutionContents& contents) {
     if (!result.message.empty())
       messages += fmt::format("column {}: {}\n", i + 1, visible_text(result.message));
   }
-  return text + "\nresidual: |b - A x| / |b| computed from x; recurrence: as the solver had it\n" +
+  return text +
+         "\nresidual: |b - A x| / |b| computed from x; recurrence: the value tracked by the "
+         "solver\n" +
          messages;
 }
 

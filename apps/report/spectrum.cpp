@@ -23,9 +23,10 @@ Spectrum leading_values(const LinearOperator& A, double max_seconds, const RunCo
     const Approximation svd =
         truncated_svd(A, {.rank = std::min(kLeading, std::min(A.rows(), A.cols()))}, svd_control);
     const Vector values = singular_values_of(svd);
-    return {values,
-            false,
-            fmt::format("the leading {}, by truncated_svd ({})", values.size(), svd.summary.form)};
+    return {
+        values,
+        false,
+        fmt::format("the leading {}, from truncated_svd ({})", values.size(), svd.summary.form)};
   } catch (const Error& error) {
     return {{}, false, error.what()};
   }
@@ -45,9 +46,8 @@ Spectrum spectrum_of(const LinearOperator& A,
             fmt::format("all {}, by LAPACK", count)};
   }
   if (known.size() > 0) {
-    return {known,
-            false,
-            fmt::format("the leading {} of {}, which truncated_svd found", known.size(), count)};
+    return {
+        known, false, fmt::format("the leading {} of {}, from truncated_svd", known.size(), count)};
   }
   return leading_values(A, max_seconds, control);
 }

@@ -170,7 +170,7 @@ class Sweeper {
     if (control_.interrupted()) return absent(task, "interrupted");
     const bool iterative = is_iterative(task.entry);
     const double mine = iterative ? left : left - kIterativeShare * max_seconds_;
-    if (mine <= 0) return absent(task, "the time for these fits was used up");
+    if (mine <= 0) return absent(task, "the time limit for these fits was reached");
     ComparisonOptions options = options_;
     options.max_seconds =
         std::min(options_.max_seconds, iterative ? mine / static_cast<double>(fits_left) : mine);

@@ -245,14 +245,14 @@ bool take_cached_row(ReproducedRow& row, const ReproductionOptions& options, std
     for (const std::string& beside : {cached.saved_to, cached.image}) {
       std::error_code ignored;
       if (beside.empty() || fs::exists(beside, ignored)) continue;
-      reason = beside + " is gone";
+      reason = beside + " is missing";
       return false;
     }
     fill_from(cached, json.at("row"));
     const SavedApproximation saved = load_approximation(cached.saved_to);
     if (saved.approximation.storage().numbers != cached.chord_numbers ||
         saved.record.error_frobenius != cached.chord_error) {
-      reason = cached.saved_to + " is of another fit";
+      reason = cached.saved_to + " belongs to another fit";
       return false;
     }
     cached.reused = true;

@@ -96,7 +96,7 @@ std::string ratio_message(const Reproduction& reproduction) {
   std::vector<std::string> parts;
   for (const ReproducedRow* row : reproduction.finished())
     parts.push_back(fmt::format("{} {:.2g}", row->paper.name, ratio_now(*row)));
-  return fmt::format("Our SF error over the TSVD error: {}.", fmt::join(parts, ", "));
+  return fmt::format("Our SF error divided by the TSVD error: {}.", fmt::join(parts, ", "));
 }
 
 report::Chart history_chart(const Reproduction& reproduction) {

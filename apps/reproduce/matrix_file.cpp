@@ -49,11 +49,10 @@ LoadedMatrix load_file(const std::string& path) {
 void check_folder(const std::string& folder) {
   std::error_code ignored;
   if (fs::is_directory(folder, ignored)) return;
-  throw FileError(
-      fmt::format("{}: there is no such folder with the paper's matrices; "
-                  "scripts/fetch-matrices gets them into matrices/paper, and "
-                  "--matrices or MATAPPROX_MATRICES names another folder",
-                  folder.empty() ? "matrices/paper" : folder));
+  throw FileError(fmt::format(
+      "{}: this folder with the paper's matrices does not exist; scripts/fetch-matrices downloads "
+      "them to matrices/paper, and --matrices or MATAPPROX_MATRICES names another folder",
+      folder.empty() ? "matrices/paper" : folder));
 }
 
 }  // namespace reproduction

@@ -20,8 +20,8 @@ namespace {
 
 std::string page_title(const Reproduction& reproduction) {
   return reproduction.options.table == PaperTable::kTable1
-             ? "Table 1 of the sparse-factorization paper, done again"
-             : "Fig. 4 of the sparse-factorization paper, done again";
+             ? "Table 1 of the sparse-factorization paper, reproduced"
+             : "Fig. 4 of the sparse-factorization paper, reproduced";
 }
 
 std::string date_today() {
@@ -98,8 +98,8 @@ void add_images(report::Page& page, const Reproduction& reproduction) {
 
 report::Section ratio_section(const Reproduction& reproduction) {
   const std::string caption =
-      "Error of SF over that of TSVD at the paper's rank, row by row as numbered in the tables: "
-      "below 1 SF is nearer; points below 1e-6 are drawn there. " +
+      "Error of SF divided by that of TSVD at the paper's rank, for each row as numbered in the "
+      "tables. Below 1, SF is more accurate; points below 1e-6 are drawn at 1e-6. " +
       category_rows(reproduction) + ".";
   return {
       "ratio",
@@ -110,9 +110,9 @@ report::Section ratio_section(const Reproduction& reproduction) {
 
 report::Section history_section(const Reproduction& reproduction) {
   const std::string caption =
-      "Every line is one fit: the error of the best point so far over that of TSVD at the paper's "
-      "rank, against the time of the fit, on one thread beside the other rows; what is below 1e-6 "
-      "is drawn there.";
+      "Each line is one fit: the error of the best point so far, divided by that of TSVD at the "
+      "paper's rank, against the time of the fit, on one thread beside the other rows. Points "
+      "below 1e-6 are drawn at 1e-6.";
   return {"history",
           "Error against time",
           {report::chart_figure(report::draw_for_page(history_chart(reproduction)),

@@ -139,13 +139,12 @@ std::string pattern_outcome(const Reproduction& reproduction, std::size_t which)
   }
   const std::string& pattern = reproduction.options.other_patterns[which];
   const std::string ratio =
-      compressed == 0
-          ? ""
-          : fmt::format(
-                "; its error is {:.3g} times that of SF (geometric mean of the {} rows that "
-                "compress; errors below 1e-6 |A| counted as that)",
-                std::exp(logarithms / static_cast<double>(compressed)),
-                compressed);
+      compressed == 0 ? ""
+                      : fmt::format(
+                            "; its error is {:.3g} times that of SF (geometric mean of the {} rows "
+                            "that compress; errors below 1e-6 |A| count as 1e-6 |A|)",
+                            std::exp(logarithms / static_cast<double>(compressed)),
+                            compressed);
   return fmt::format(
       "SF, {}: at or under SF, {} in {} of {} rows, under TSVD at the same numbers in {}{}{}.",
       pattern == "auto" ? "best pattern" : pattern,
@@ -203,7 +202,7 @@ TextTable paper_table(const Reproduction& reproduction) {
 
 TextTable storage_table(const Reproduction& reproduction) {
   TextTable table;
-  table.caption = "The same matrices, whatever fits into the numbers that SF stores.";
+  table.caption = "The same matrices; each method stores at most as many numbers as SF.";
   table.columns = {Column{"", "matrix", true},
                    Column{"", "N^2"},
                    Column{"", "nonzeros"},
@@ -246,9 +245,8 @@ TextTable pattern_table(const Reproduction& reproduction) {
 TextTable image_table(const Reproduction& reproduction) {
   TextTable table;
   table.caption =
-      "Images, from the left: original, TSVD, SF, and the residuals |A - B| of both on one "
-      "scale, "
-      "white for 0.";
+      "Images, from left to right: original, TSVD, SF, and the residuals |A - B| of both on one "
+      "scale, where white is 0.";
   table.columns = {
       Column{"", "image", true}, Column{"", "black from, gray levels"}, Column{"", "file", true}};
   for (const ReproducedRow* row : reproduction.finished()) {
@@ -271,7 +269,8 @@ std::vector<std::string> legend(const Reproduction& reproduction) {
   std::vector<std::string> sentences = {
       "First table: TSVD at the paper's rank, ceil(ceil(log2 N)^2 / 2), which stores more or fewer "
       "numbers than SF; then and now: the smaller of the two errors.",
-      "Second table: nonzeros is the matrix as it is, exact; TSVD at the largest rank that fits "
+      "Second table: nonzeros are those of the matrix itself, stored exactly; TSVD at the largest "
+      "rank that fits "
       "(2 N r + r numbers); symmetric TSVD: U and eigenvalues (N r + r); largest entries: each "
       "a value and two 4-byte indices, counted as 2 numbers."};
   const auto rows = reproduction.finished();
@@ -303,8 +302,10 @@ std::vector<std::string> outcome(const Reproduction& reproduction) {
   if (known_printed(reproduction)) {
     const std::size_t as_printed =
         count_if(rows, [](const ReproducedRow& row) { return row.tsvd_as_printed() == true; });
-    sentences.push_back(fmt::format(
-        "TSVD as the paper printed it, to three digits: {} of {}.", as_printed, rows.size()));
+    sentences.push_back(
+        fmt::format("TSVD equal to the printed value to three digits: {} of {} rows.",
+                    as_printed,
+                    rows.size()));
   }
   sentences.push_back(fmt::format(
       "SF under TSVD at the paper's rank: {} of {} rows{}.",
@@ -313,8 +314,8 @@ std::vector<std::string> outcome(const Reproduction& reproduction) {
       printed > 0 ? fmt::format(" (the paper: {} of {})", count_if(rows, sf_wins_then), printed)
                   : ""));
   sentences.push_back(fmt::format(
-      "The matrix as it is has fewer nonzeros than SF stores numbers in {} of {} rows; "
-      "TSVD, symmetric TSVD or the largest entries are nearer with no more numbers in {}.",
+      "The matrix has fewer nonzeros than SF has stored numbers in {} of {} rows; TSVD, symmetric "
+      "TSVD or the largest entries are more accurate with no more numbers in {}.",
       count_if(rows, is_smaller_as_it_is),
       rows.size(),
       count_if(rows, is_beaten_at_same_numbers)));
@@ -343,8 +344,8 @@ std::string time_spent(const Reproduction& reproduction) {
     for (const OtherPattern& other : row->others) fits += other.seconds;
   }
   if (rows.size() > 1) text += fmt::format("; the Chord fits together {:.1f} s", fits);
-  if (reused > 0) text += fmt::format("; {} kept from an earlier run", reused);
-  if (!reproduction.options.folder.empty()) text += "; kept in " + reproduction.options.folder;
+  if (reused > 0) text += fmt::format("; {} reused from an earlier run", reused);
+  if (!reproduction.options.folder.empty()) text += "; saved in " + reproduction.options.folder;
   return text;
 }
 

@@ -82,15 +82,15 @@ void Work::find_files() {
     row.sha256_is_known = is_known_sha256(row.paper, row.sha256);
     if (!row.sha256_is_known) {
       note(
-          fmt::format("{}: its SHA-256 is not that of the paper's file; used all the same, but "
-                      "the printed errors may be those of another matrix",
+          fmt::format("{}: its SHA-256 is not that of the paper's file; the file is used, but the "
+                      "printed errors may be those of another matrix",
                       *path));
     }
   }
   if (found > 0) return;
   throw FileError(
-      fmt::format("{}: holds none of the {} rows asked for (the first: {}); "
-                  "scripts/fetch-matrices gets them",
+      fmt::format("{}: holds none of the {} rows requested (the first: {}); scripts/fetch-matrices "
+                  "downloads them",
                   options_.matrices,
                   rows_.size(),
                   rows_.front().paper.file));
@@ -102,7 +102,7 @@ void Work::take_cached() {
     if (row.missing) continue;
     std::string reason;
     if (take_cached_row(row, options_, reason) || reason.empty()) continue;
-    note(fmt::format("{}: the row kept in {} is not used and will be replaced: {}",
+    note(fmt::format("{}: the row saved in {} is not used and will be replaced: {}",
                      row.paper.name,
                      options_.folder,
                      reason));
@@ -179,7 +179,7 @@ std::optional<SavedFit> Work::checkpoint_of(const ReproducedRow& row, const Load
   const std::lock_guard lock(mutex_);
   std::string reason;
   auto saved = take_checkpoint(row, loaded, options_, reason);
-  if (!reason.empty()) note(reason + "; the fit starts anew");
+  if (!reason.empty()) note(reason + "; the fit starts again");
   return saved;
 }
 
@@ -286,7 +286,7 @@ Reproduction reproduce(const ReproductionOptions& options,
                                  options.settings.end(),
                                  [](const auto& setting) { return setting.first == "pattern"; });
   require(!fixed || options.other_patterns.empty(),
-          "reproduce: a pattern among the settings leaves no room for other patterns");
+          "reproduce: a pattern among the settings and other patterns exclude each other");
   for (const std::string& pattern : options.other_patterns) {
     ReproductionOptions other = options;
     other.pattern = pattern;

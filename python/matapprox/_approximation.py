@@ -135,7 +135,9 @@ class Approximation(LinearOperator):
         """
         name = path_text(path)
         if not is_saved_name(name):
-            raise InvalidArgument(f"save: {name} does not end in .h5, by which `load` knows it")
+            raise InvalidArgument(
+                f"save: {name} does not end in .h5, so `load` would not recognize it"
+            )
         self._handle.save(name)
 
     def export(self, path: str | os.PathLike[str]) -> list[str]:

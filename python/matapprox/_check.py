@@ -54,7 +54,7 @@ def words(function: str, name: str, value: Any) -> list[str]:
         names = [None]
     if not names or not all(isinstance(word, str) and word for word in names):
         raise InvalidArgument(
-            f"{function}: {name} = {value!r} is not a sequence of str; None, the default: all"
+            f"{function}: {name} = {value!r} is not a sequence of str; None, the default: all names"
         )
     return names
 

@@ -35,21 +35,21 @@ CONTROLS: list[Control] = [
         "double",
         'Literal["double", "float", "float16", "bfloat16", "packed"]',
         'precision : {"double", "float", "float16", "bfloat16", "packed"}, default="double"\n'
-        '    How values are stored; "packed": in as few bits as each is worth.',
+        '    How values are stored; "packed": bits per value chosen from the data.',
     ),
     (
         "target_error",
         None,
         "float | None",
         "target_error : float, optional\n"
-        "    In place of a rank or budget: the least storage with this relative Frobenius error.",
+        "    Instead of a rank or budget: the least storage with this relative Frobenius error.",
     ),
     (
         "progress",
         None,
         "Progress",
         "progress : bool or callable, optional\n"
-        "    True: a bar, by tqdm if that is installed. A function is called with (iteration,\n"
+        "    True: a progress bar, by tqdm if installed. A function is called with (iteration,\n"
         "    relative_error, fraction_done), None where unknown, at most 20 times a second; an\n"
         "    exception that it raises ends the fit and propagates to the caller.",
     ),
@@ -58,7 +58,7 @@ CONTROLS: list[Control] = [
         None,
         "float | None",
         "max_seconds : float, optional\n"
-        "    The best so far after this time; `Interrupted` where the method has none yet.",
+        "    Time limit; returns the best result so far, or raises `Interrupted` if there is none.",
     ),
 ]
 # Additional parameters of methods whose fits take minutes.
@@ -68,26 +68,26 @@ _CONTINUATION: list[Control] = [
         None,
         "Approximation | None",
         "warm_start : Approximation, optional\n"
-        "    Of this method: the fit starts from its factors.",
+        "    A result of this method, from whose factors the fit starts.",
     ),
     (
         "checkpoint",
         None,
         "str | os.PathLike[str] | None",
         "checkpoint : str or path, optional\n"
-        "    A file that gets the best so far about once a minute and where the fit is stopped,\n"
-        "    with what it takes to go on; at the end the result.",
+        "    A file for the best result so far, saved about once a minute and when the fit is\n"
+        "    stopped, with the state needed to continue; at the end it holds the result.",
     ),
     (
         "resume",
         False,
         "bool",
         "resume : bool, default=False\n"
-        "    Go on with the fit in `checkpoint`, of the same matrix and options: the same bits as\n"
-        "    if it had not been stopped.",
+        "    Continue the fit in `checkpoint`, with the same matrix and options; the result is\n"
+        "    bit-identical to that of an uninterrupted fit.",
     ),
 ]
-_RETURNS = "Approximation\n    The factors, and what the method says about its run."
+_RETURNS = "Approximation\n    The factors, and the method's report on its run."
 _MATRIX = "A : array_like, sparse matrix or operator\n    The matrix; see `aslinearoperator`."
 
 
@@ -111,7 +111,8 @@ def _finished(name: str, outcome: tuple[Any, Any], made: Callable[[Any], Any]) -
     if not isinstance(interrupt, KeyboardInterrupt):
         raise interrupt
     so_far = None if result is None else made(result)
-    has = "without a result" if so_far is None else "with the best so far in `approximation`"
+    best = "with the best result so far in `approximation`"
+    has = "without a result" if so_far is None else best
     raise FitInterrupted(f"{name}: interrupted {has}", so_far) from interrupt
 
 
@@ -131,7 +132,9 @@ def fit(
     if warm_start is not None and not isinstance(warm_start, Approximation):
         raise InvalidArgument(f"{method}: warm_start is not an Approximation")
     if resume and (checkpoint is None or warm_start is not None):
-        raise InvalidArgument(f"{method}: resume needs a checkpoint, and no warm start")
+        raise InvalidArgument(
+            f"{method}: resume needs a checkpoint and cannot be combined with warm_start"
+        )
     start = None if warm_start is None else warm_start._handle
     path = "" if checkpoint is None else path_text(checkpoint)
     if checkpoint is not None and not path:
@@ -267,9 +270,9 @@ def make_best() -> Callable[..., Approximation]:
         return made
 
     title = (
-        "The smallest trustworthy replacement of a matrix, or the nearest one within a budget.\n\n"
-        "Which method, order, rank and bits is decided here; `candidates` of the result has what\n"
-        "was tried, `measurement` its error."
+        "The smallest approximation with a given error, or the nearest one within a budget.\n\n"
+        "Method, order, rank and bits are chosen automatically. `candidates` of the result lists\n"
+        "what was tried, `measurement` has its error."
     )
     made: Callable[..., Approximation] = finish(
         best, "best", parameters, _document(title, BEST_OPTIONS, BEST_CONTROLS, _RETURNS)
@@ -311,8 +314,8 @@ def make_load() -> Callable[..., LinearOperator]:
         "path : str or path\n"
         "    .mtx .mat .npy .npz .csv .tsv .txt .h5 .png .jpg .pgm .net .edges, some with .gz.\n"
         f"{documentation_of(LOAD_OPTIONS)}\n\nReturns\n-------\nLinearOperator\n"
-        "    An `Approximation` where the file is a saved one.\n\nRaises\n------\nFileError\n"
-        "    A file that is missing is also a `FileNotFoundError`.\n"
+        "    An `Approximation` if the file is a saved one.\n\nRaises\n------\nFileError\n"
+        "    Also a `FileNotFoundError` if the file is missing.\n"
     )
     made: Callable[..., LinearOperator] = finish(load, "load", parameters, doc)
     return made
@@ -339,14 +342,14 @@ def measure(
     A, B : array_like, sparse matrix or operator
         Two matrices of the same shape.
     effort : {"quick", "full"}, default="full"
-        "full": exact where that takes fewer than 1e11 multiplications, else estimated from random
-        vectors; "quick": estimated, or left out, where it would take long.
+        "full": exact if that takes fewer than 1e11 multiplications, else estimated from random
+        vectors; "quick": estimated, or left out, if it would take long.
     confidence : float, optional
         Also certify upper bounds that hold with this probability.
     seed : int, default=1
         Seed of the random vectors.
     progress, max_seconds : optional
-        See any method; raises `Interrupted` after that time.
+        See the methods; raises `Interrupted` after `max_seconds`.
 
     Returns
     -------

@@ -88,8 +88,8 @@ class AttentionLayer:
         bound(f"Attention: {mechanism}", parameters_of(known), (), options)
         if options.get("residual_scores"):
             raise InvalidArgument(
-                "Attention: residual_scores: a layer that is used alone is given none of the "
-                "layers below it"
+                "Attention: residual_scores needs the scores of the layers below, which a single "
+                "layer does not have"
             )
         if not isinstance(causal, (bool, np.bool_)):
             raise InvalidArgument(f"Attention: causal = {causal!r} is not a bool")

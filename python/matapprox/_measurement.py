@@ -31,7 +31,7 @@ def _rows(found: _core.Measurement) -> list[tuple[str, str]]:
     if found.apply_seconds_64 is not None:
         rows.append(("seconds, 64 vectors", f"{found.apply_seconds_64:.3g}"))
     if found.worse_than_zero:
-        rows.append(("note", "the zero matrix is nearer"))
+        rows.append(("note", "the zero matrix is closer"))
     return rows
 
 

@@ -185,7 +185,7 @@ def _indices(indices: Sequence[int], size: int) -> list[int]:
     _refuse_mask(indices, "the array of indices")
     chosen = np.asarray(indices)
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-        raise InvalidArgument("indices have to be a sequence of whole numbers")
+        raise InvalidArgument("indices must be a sequence of integers")
     return [int(i) + size if i < 0 else int(i) for i in chosen]
 
 
@@ -296,8 +296,8 @@ def _from_products(A: Any) -> LinearOperator:
             raise ValueError
     except (TypeError, ValueError):
         raise InvalidArgument(
-            f"shape {A.shape!r} of {type(A).__name__} is not that of a matrix: two whole numbers, "
-            f"not negative, whose product is below 2^60"
+            f"shape {A.shape!r} of {type(A).__name__} is not that of a matrix: two nonnegative "
+            f"integers whose product is below 2^60"
         ) from None
     dtype = getattr(A, "dtype", None)
     if dtype is not None and getattr(dtype, "kind", "f") not in "fiub":
@@ -390,7 +390,9 @@ def aslinearoperator(A: Any) -> LinearOperator:
         return _from_array(np.asarray(A))
     if hasattr(A, "shape") and hasattr(A, "__matmul__"):
         return _from_products(A)
-    raise InvalidArgument(f"{type(A).__name__} is neither an array nor has it a shape and products")
+    raise InvalidArgument(
+        f"{type(A).__name__} is neither an array nor an object with a shape and products"
+    )
 
 
 def kernel(
@@ -426,7 +428,9 @@ def kernel(
     choice("kernel", "function", function, KERNELS)
     width = 0.0 if bandwidth is None else real_number("kernel", "bandwidth", bandwidth)
     if bandwidth is not None and not width > 0:
-        raise InvalidArgument(f"kernel: bandwidth {bandwidth} is not positive; None: the median")
+        raise InvalidArgument(
+            f"kernel: bandwidth {bandwidth} is not positive; None uses the median rule"
+        )
     degree = whole_number("kernel", "degree", degree)
     offset = real_number("kernel", "offset", offset)
     handle = _core.kernel(points, function, width, degree, offset)
@@ -469,5 +473,5 @@ def path_text(path: Any) -> str:
     """Returns a path as text."""
     text = os.fsdecode(os.fspath(path))
     if "\0" in text:
-        raise InvalidArgument(f"the path {text!r} has a NUL in it")
+        raise InvalidArgument(f"the path {text!r} contains a NUL character")
     return text

@@ -81,7 +81,9 @@ def text_of(function: str, option: Option, value: Any) -> str:
         if kind == "integer":
             number = int(value.__index__())
             if name == "rank" and number == 0:
-                raise InvalidArgument(f"{function}: rank 0; None, the default: the method decides")
+                raise InvalidArgument(
+                    f"{function}: rank 0; None, the default, lets the method decide"
+                )
             return str(number)
         if kind == "number":
             return repr(real_number(function, name, value))

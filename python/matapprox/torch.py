@@ -24,14 +24,14 @@ def _check(function: str, name: str, x: Any) -> None:
         raise InvalidArgument(f"{function}: {name} is a {type(x).__name__}, not a tensor")
     if x.device.type != "cpu":
         raise InvalidArgument(
-            f"{function}: {name} is on {x.device}; matapprox.torch computes on the CPU: "
-            f"{name}.cpu()"
+            f"{function}: {name} is on {x.device}; matapprox.torch computes on the CPU, "
+            f"use {name}.cpu()"
         )
     if x.layout is not torch.strided:
         raise InvalidArgument(f"{function}: {name} is {x.layout}; dense tensors are needed")
     if x.dtype not in _FLOATS:
         raise InvalidArgument(
-            f"{function}: {name} is {x.dtype}; torch.float32 and torch.float64 are known"
+            f"{function}: {name} is {x.dtype}; supported are torch.float32 and torch.float64"
         )
 
 
@@ -61,7 +61,7 @@ def _product(A: LinearOperator, x: Any) -> Any:
     if X.ndim == 0 or X.shape[max(X.ndim - 2, 0)] != n:
         raise InvalidArgument(
             f"multiply: x of shape {tuple(X.shape)} does not fit an operator that is {m} x {n}; "
-            f"({n},), ({n}, k) and (..., {n}, k) do"
+            f"use ({n},), ({n}, k) or (..., {n}, k)"
         )
     # Rows of these arrays are columns of x and of the result.
     columns = X.reshape(1, n) if X.ndim == 1 else X.swapaxes(-1, -2).reshape(-1, n)
@@ -177,7 +177,7 @@ class _FirstDerivative(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        raise NotAvailable("Attention: the layers have first derivatives only, not second ones")
+        raise NotAvailable("Attention: the layers have first derivatives only, no second ones")
 
 
 class _AttentionFunction(torch.autograd.Function):
@@ -272,7 +272,7 @@ class Attention(nn.Module):
             dtype = torch.get_default_dtype()
         if dtype not in _FLOATS:
             raise InvalidArgument(
-                f"Attention: dtype {dtype}; torch.float32 and torch.float64 are known"
+                f"Attention: dtype {dtype}; supported are torch.float32 and torch.float64"
             )
         self.mechanism = mechanism
         self.options = options
@@ -351,14 +351,15 @@ class Attention(nn.Module):
             _check("Attention", parameter.name, value)
             if value.dtype != x.dtype:
                 raise InvalidArgument(
-                    f"Attention: x is {x.dtype}, the parameter {parameter.name} {value.dtype}"
+                    f"Attention: x is {x.dtype}, but the parameter {parameter.name} is "
+                    f"{value.dtype}"
                 )
         if mask is not None:
             if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
-                raise InvalidArgument("Attention: mask has to be a tensor of torch.bool")
+                raise InvalidArgument("Attention: mask must be a tensor of torch.bool")
             if mask.device.type != "cpu" or mask.shape != x.shape[:-1]:
                 raise InvalidArgument(
-                    f"Attention: mask of shape {tuple(mask.shape)} on {mask.device} where "
+                    f"Attention: mask has shape {tuple(mask.shape)} on {mask.device}; shape "
                     f"{tuple(x.shape[:-1])} on the CPU is needed"
                 )
         batch = x if x.ndim == 3 else x.unsqueeze(0)

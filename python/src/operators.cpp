@@ -39,7 +39,7 @@ struct Layout {
 template <class SomeArray>
 Layout layout_of(const SomeArray& array) {
   require(array.ndim() == 1 || array.ndim() == 2,
-          "an array with {} dimensions where one or two are needed",
+          "an array has {} dimensions; one or two are needed",
           array.ndim());
   Layout layout{static_cast<Index>(array.shape(0)), 1, array.stride(0), 0};
   if (array.ndim() == 2) {
@@ -65,7 +65,7 @@ Matrix copied(const InputArray& array) { return copied(array.data(), layout_of(a
 void apply(const Handle& A, const InputArray& x, const OutputArray& y, bool transposed) {
   const Layout in = layout_of(x);
   const Layout out = layout_of(y);
-  require(out.has_columns(), "the result has to be in column order");
+  require(out.has_columns(), "the result must be in column-major order");
   const Unlocked unlocked;
   const Columns Y(y.data(), out.rows, out.cols, Eigen::OuterStride<>(out.outer_stride()));
   Matrix copy;
@@ -89,7 +89,7 @@ Handle view(nb::ndarray<const double, nb::ndim<2>, nb::device::cpu> array,
   const Layout by_columns{rows, cols, array.stride(0), array.stride(1)};
   const Layout by_rows{cols, rows, array.stride(1), array.stride(0)};
   require(by_columns.has_columns() || by_rows.has_columns(),
-          "the array has neither columns nor rows in one piece");
+          "neither the columns nor the rows of the array are contiguous");
   const bool columns = by_columns.has_columns();
   const DenseView::Entries entries{array.data(),
                                    rows,
@@ -109,10 +109,10 @@ bool has_sorted_rows(Index rows,
                      const Integer* columns,
                      Index column_count) {
   require(start_count == rows + 1,
-          "the sparse matrix has {} entries in indptr where {} are needed",
+          "the sparse matrix has {} entries in indptr; {} are needed",
           start_count,
           rows + 1);
-  require(starts[0] == 0, "the sparse matrix has an indptr that starts with {}", starts[0]);
+  require(starts[0] == 0, "the sparse matrix has an indptr that starts with {}, not 0", starts[0]);
   require(starts[rows] <= column_count,
           "the sparse matrix has an indptr that ends with {}, after {} indices",
           starts[rows],
@@ -229,7 +229,7 @@ class PythonOperator final : public LinearOperator {
 
   void multiply(const ConstBlock& X, Block& Y, bool transposed) const {
     const Locked locked;
-    if (!product_.is_valid()) throw NotAvailable("the operator's garbage has been collected");
+    if (!product_.is_valid()) throw NotAvailable("the operator has been garbage-collected");
     const nb::object product = product_;
     const nb::object result = product(to_array(X), transposed);
     const auto values = nb::cast<InputArray>(result);

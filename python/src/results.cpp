@@ -172,7 +172,7 @@ void bind_results(nb::module_& m) {
       .def_ro("value", &CertifiedBound::value, "The bound.")
       .def_ro("confidence",
               &CertifiedBound::confidence,
-              "The probability with which it holds; 1 where the norm is known.")
+              "Probability with which the bound holds; 1 if the norm is known exactly.")
       .def("__getstate__",
            [](const CertifiedBound& bound) { return std::tuple(bound.value, bound.confidence); })
       .def("__setstate__", [](CertifiedBound& bound, const std::tuple<double, double>& state) {
@@ -180,35 +180,40 @@ void bind_results(nb::module_& m) {
       });
   nb::class_<Certificate>(
       m, "Certificate", "Upper bounds of the error that hold with a stated confidence.")
-      .def_ro("frobenius", &Certificate::frobenius, "Of the Frobenius norm, or None.")
-      .def_ro("spectral", &Certificate::spectral, "Of the spectral norm, or None.")
+      .def_ro("frobenius", &Certificate::frobenius, "Bound of the Frobenius norm, or None.")
+      .def_ro("spectral", &Certificate::spectral, "Bound of the spectral norm, or None.")
       .def_ro("relative",
               &Certificate::relative,
-              "The first over the Frobenius norm of the matrix, or None.")
-      .def_ro("products", &Certificate::products, "Products with vectors that it took.")
-      .def_ro("passes", &Certificate::passes, "Passes over the matrix that it took.")
+              "`frobenius` divided by the Frobenius norm of the matrix, or None.")
+      .def_ro("products",
+              &Certificate::products,
+              "Number of products with vectors that the bounds needed.")
+      .def_ro("passes",
+              &Certificate::passes,
+              "Number of passes over the matrix that the bounds needed.")
       .def("__getstate__", &state_of<Certificate>)
       .def("__setstate__", &set_state<Certificate>);
-  nb::class_<Measurement>(m, "Measurement", "How far one matrix is from another.")
+  nb::class_<Measurement>(m, "Measurement", "Difference of an approximation from its matrix.")
       .def_ro(
           "error_frobenius", &Measurement::error_frobenius, "The Frobenius norm of the difference.")
-      .def_ro("relative_error",
-              &Measurement::relative_error,
-              "The same over the Frobenius norm of the matrix; None for a zero matrix.")
+      .def_ro(
+          "relative_error",
+          &Measurement::relative_error,
+          "`error_frobenius` divided by the Frobenius norm of the matrix; None for a zero matrix.")
       .def_ro("error_is_exact", &Measurement::error_is_exact, "Whether both are exact.")
       .def_prop_ro(
           "error_basis",
           [](const Measurement& found) { return name_of(found.error_basis); },
-          "What the error was found from.")
+          "Basis of the error: exact, vectors or columns.")
       .def_ro("error_samples",
               &Measurement::error_samples,
-              "Random vectors or columns of an estimate; 0 if exact.")
+              "Number of random vectors or columns of an estimate; 0 if exact.")
       .def_ro("error_interval",
               &Measurement::error_interval,
               "95 % confidence interval of an estimate, or None.")
       .def_ro("spectral_error_lower",
               &Measurement::spectral_error_lower,
-              "The spectral norm of the difference is at least this; None: not measured.")
+              "Lower bound of the spectral norm of the difference, or None if not measured.")
       .def_ro("apply_seconds_1",
               &Measurement::apply_seconds_1,
               "Median time of a product with a vector, or None.")
@@ -216,8 +221,8 @@ void bind_results(nb::module_& m) {
               &Measurement::apply_seconds_64,
               "Median time of a product with 64 vectors, or None.")
       .def_ro(
-          "worse_than_zero", &Measurement::worse_than_zero, "Whether the zero matrix is nearer.")
-      .def_ro("certificate", &Measurement::certificate, "Where it was asked for, or None.")
+          "worse_than_zero", &Measurement::worse_than_zero, "Whether the zero matrix is closer.")
+      .def_ro("certificate", &Measurement::certificate, "Certificate, if requested, or None.")
       .def("__getstate__", &state_of<Measurement>)
       .def("__setstate__", &set_state<Measurement>);
 }

@@ -51,12 +51,12 @@ void take(const nb::dict& exported, const char* routine, void (*&function)(Argum
   const char* signature =
       PyCapsule_CheckExact(capsule.ptr()) != 0 ? PyCapsule_GetName(capsule.ptr()) : nullptr;
   if (signature == nullptr || !takes<Arguments...>(signature)) {
-    throw NotAvailable(fmt::format(
-        "LAPACK: SciPy has {} as '{}', and this library calls it with 32-bit integers and {} "
-        "arguments; it needs SciPy as pip and conda install it",
-        routine,
-        signature == nullptr ? "nothing" : signature,
-        sizeof...(Arguments)));
+    throw NotAvailable(
+        fmt::format("LAPACK: SciPy has {} as '{}', but this library calls it with 32-bit integers "
+                    "and {} arguments; install SciPy with pip or conda",
+                    routine,
+                    signature == nullptr ? "nothing" : signature,
+                    sizeof...(Arguments)));
   }
   function =
       reinterpret_cast<void (*)(Arguments * ...)>(PyCapsule_GetPointer(capsule.ptr(), signature));

@@ -123,9 +123,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--threads", action="store_true")
-    parser.add_argument("--python", default=sys.executable, help="one that has torch")
+    parser.add_argument("--python", default=sys.executable, help="Python interpreter with torch")
     parser.add_argument("--json", help="also write the results to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
     parser.add_argument("--torch-step", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.torch_step:

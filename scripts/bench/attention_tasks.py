@@ -55,7 +55,7 @@ def main():
     parser.add_argument("--heads", default="flatten,cls")
     parser.add_argument("--mechanisms", default="all")
     parser.add_argument("--json", help="also write the table to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
     parser.add_argument("extra", nargs="*", help="options of the training, after --")
     options = parser.parse_args()
     if options.small:

@@ -24,7 +24,7 @@ parser.add_argument("--seconds", type=float, default=0.1)
 parser.add_argument("--cpu", action="store_true")
 parser.add_argument("--no-threads", action="store_true")
 parser.add_argument("--no-large", action="store_true")
-parser.add_argument("--small", action="store_true", help="one short round without the large chain, to see that it runs")
+parser.add_argument("--small", action="store_true", help="one short round without the large chain, for a quick test")
 parser.add_argument("--json")
 options = parser.parse_args()
 if options.small:

@@ -93,7 +93,7 @@ def main():
     parser.add_argument("--batch", type=int, default=40)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--float32-matmul", default="highest", help="highest: no TF32, as here; high: with it")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
     options = parser.parse_args()
     if options.small:
         options.length, options.batch, options.runs = 64, 2, 1
@@ -113,7 +113,7 @@ def main():
             parameters = sum(each.numel() for each in model.parameters())
             print(f"{name:36s} {milliseconds:9.2f} ms a step  {gigabytes:6.2f} GB  {parameters} parameters", flush=True)
         except torch.cuda.OutOfMemoryError:
-            print(f"{name:36s} the GPU has no room", flush=True)
+            print(f"{name:36s} out of GPU memory", flush=True)
         model = None
         torch.cuda.empty_cache()
 

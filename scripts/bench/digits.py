@@ -17,7 +17,7 @@ from pathlib import Path
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("folder", type=Path)
 parser.add_argument("--json", help="also write the results to this file")
-parser.add_argument("--small", action="store_true", help="the first 300 images alone, to see that it runs")
+parser.add_argument("--small", action="store_true", help="only the first 300 images, for a quick test")
 options = parser.parse_args()
 
 import sklearn

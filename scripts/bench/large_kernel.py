@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--points", type=int, default=20000)
     parser.add_argument("--bandwidth", type=float, default=3)
     parser.add_argument("--json", help="also write the results to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
     parser.add_argument("chord", nargs="*", help="options of the Chord fit, after --")
     arguments = parser.parse_args()
     if arguments.small:

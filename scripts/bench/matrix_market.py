@@ -19,7 +19,7 @@ parser.add_argument("program", nargs="?", default='build/default/bin/matapprox_b
 parser.add_argument("rounds", nargs="?", default=5, type=int)
 parser.add_argument("threads", nargs="?", default='1')
 parser.add_argument("--json", help="also write the results to this file")
-parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
 options = parser.parse_args()
 program, rounds, threads = options.program, options.rounds, options.threads
 

@@ -21,7 +21,7 @@ parser.add_argument("threads", nargs="?", default=1, type=int)
 parser.add_argument("rounds", nargs="?", default=3, type=int)
 parser.add_argument("points", nargs="?", default=50000, type=int)
 parser.add_argument("--json", help="also write the results to this file")
-parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
 options = parser.parse_args()
 program, threads, rounds, count = options.program, options.threads, options.rounds, 500 if options.small else options.points
 

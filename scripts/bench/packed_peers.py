@@ -24,7 +24,7 @@ parser.add_argument("threads", type=int)
 parser.add_argument("rounds", type=int)
 parser.add_argument("files", nargs="*")
 parser.add_argument("--json", help="also write the results to this file")
-parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
 options = parser.parse_args()
 # Set before NumPy reads it.
 os.environ["OMP_NUM_THREADS"] = str(options.threads)

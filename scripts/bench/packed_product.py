@@ -17,7 +17,7 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("--program", default="build/default/bin/matapprox_bench")
 parser.add_argument("--rounds", type=int, default=5)
 parser.add_argument("--threads", default="1,2")
-parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
 parser.add_argument("--json")
 options = parser.parse_args()
 

@@ -219,7 +219,7 @@ def same_bits(program, A, B, rank):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="build/default/bin/matapprox")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
     parser.add_argument("--json", help="also write the results to this file")
     options = parser.parse_args()
     sizes = SMALL if options.small else Sizes()

@@ -73,7 +73,7 @@ def main():
     parser.add_argument("--cols", type=int, default=2000)
     parser.add_argument("--rank", type=int, default=20)
     parser.add_argument("--json", help="also write the results to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
     options = parser.parse_args()
     if options.small:
         options.rows, options.cols, options.rank = 1000, 60, 5

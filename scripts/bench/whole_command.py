@@ -102,9 +102,9 @@ def main():
     parser.add_argument("program", nargs="?", default="build/default/bin/matapprox")
     parser.add_argument("threads", nargs="?", default="2")
     parser.add_argument("rounds", nargs="?", default=3, type=int)
-    parser.add_argument("folder", nargs="?", help="of the files, which take 3 GB")
+    parser.add_argument("folder", nargs="?", help="folder of the files, which take 3 GB")
     parser.add_argument("--json", help="also write the results to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
     options = parser.parse_args()
     program, threads, rounds, results = options.program, options.threads, options.rounds, []
     order, rank, points, landmarks = (300, 10, 1000, 20) if options.small else (12_000, 50, 100_000, 1000)

@@ -21,19 +21,19 @@ void AttentionShape::validate(const char* who, Probabilities probabilities) cons
   check_width(who, "length", length, 1);
   require(layer >= 0 && layer < layers, "{}: layer {} of {} layers", who, layer, layers);
   require(attention_dropout >= 0 && attention_dropout < 1,
-          "{}: attention_dropout {} is outside 0..1 (1 left out)",
+          "{}: attention_dropout {} is outside 0..1 (1 excluded)",
           who,
           attention_dropout);
   require(attention_dropout == 0 || probabilities == Probabilities::kFormed,
-          "{}: attention_dropout {}, but it forms no attention probabilities to drop: only 0 is "
-          "possible",
+          "{}: attention_dropout {}, but this mechanism forms no attention probabilities: only 0 "
+          "is possible",
           who,
           attention_dropout);
 }
 
 void AttentionShape::check_sample(Index rows, Index cols) const {
   require(rows >= 1 && rows <= length && cols == width,
-          "attention: {} tokens of width {}, it was made for 1..{} of width {}",
+          "attention: {} tokens of width {}; this layer takes 1..{} of width {}",
           rows,
           cols,
           length,

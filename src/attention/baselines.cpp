@@ -108,11 +108,11 @@ MultiHeadOptions without_queries(bool output_projection) {
 }  // namespace
 
 void TokenwiseOptions::visit(OptionVisitor& v) {
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 void MeanOptions::visit(OptionVisitor& v) {
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>

@@ -63,9 +63,9 @@ class BigBirdTiles final : public TilePattern {
 }  // namespace
 
 void BigBirdOptions::visit(OptionVisitor& v) {
-  v.visit("block", block, "tokens of a block");
-  v.visit("random_blocks", random_blocks, "random blocks that a block of queries meets");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("block", block, "tokens per block");
+  v.visit("random_blocks", random_blocks, "random blocks of keys per block of queries");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>

@@ -18,12 +18,15 @@ constexpr std::size_t kAttentionInput = 1;
 }  // namespace
 
 void BlockOptions::visit(OptionVisitor& v) {
-  v.visit_enum("block", kind, "norms after the sums, before the layers, or attention alone");
-  v.visit("feed_forward", feed_forward, "hidden width of the feed-forward layer over d; 0: none");
-  v.visit("dropout", dropout, "share of numbers dropped after attention and feed-forward");
-  v.visit("inner_skip", inner_skip, "add its input to the attention once more");
-  v.visit("outer_skip", outer_skip, "add a block's input to its result (SimpleTRON)");
-  v.visit("norm_epsilon", norm_epsilon, "added to the variance in each norm; BERT has 1e-12");
+  v.visit_enum(
+      "block", kind, "layer norms after the residual sums, before the layers, or attention alone");
+  v.visit("feed_forward",
+          feed_forward,
+          "hidden width of the feed-forward layer, as a multiple of d; 0: no such layer");
+  v.visit("dropout", dropout, "dropout rate after attention and feed-forward");
+  v.visit("inner_skip", inner_skip, "add the attention's input to its output once more");
+  v.visit("outer_skip", outer_skip, "add a block's input to its output (SimpleTRON)");
+  v.visit("norm_epsilon", norm_epsilon, "added to the variance in each layer norm; BERT: 1e-12");
 }
 
 template <class T>
@@ -44,8 +47,8 @@ Block<T>::Block(ParameterList& list,
     return;
   }
   require(attention_->width_out() == width,
-          "block: attention makes tokens of width {} of tokens of width {}; only a bare block can "
-          "have that",
+          "block: attention maps tokens of width {} to tokens of width {}; only a bare block may "
+          "change the width",
           attention_->width_out(),
           width);
   norm1_ = std::make_unique<LayerNorm<T>>(list, prefix + ".norm1", width, options.norm_epsilon);

@@ -13,7 +13,7 @@ namespace matapprox::attention {
 
 template <class T>
 Dropout<T>::Dropout(double rate, Index number) : rate_(rate), number_(number) {
-  require(rate >= 0 && rate < 1, "dropout: rate {} is outside 0..1 (1 left out)", rate);
+  require(rate >= 0 && rate < 1, "dropout: rate {} is outside 0..1 (1 excluded)", rate);
 }
 
 template <class T>

@@ -69,7 +69,7 @@ class EfficientCore final : public HeadCore<T> {
 
 void EfficientOptions::visit(OptionVisitor& v) {
   v.visit("scaled", scaled, "divide queries and keys by the square root of the head's width");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>
@@ -78,7 +78,7 @@ std::unique_ptr<Attention<T>> efficient(ParameterList& list,
                                         const AttentionShape& shape,
                                         const EfficientOptions& options) {
   shape.validate("efficient");
-  require(!shape.causal, "efficient: cannot be causal, keys are normalized over all tokens");
+  require(!shape.causal, "efficient: cannot be causal: keys are normalized over all tokens");
   const double scale =
       options.scaled ? 1 / std::sqrt(static_cast<double>(shape.head_width())) : 1.0;
   return std::make_unique<MultiHead<T>>(

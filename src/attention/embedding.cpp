@@ -28,13 +28,17 @@ TokenMap<T> features_of(const Sequence& sequence,
 }  // namespace
 
 void EmbeddingOptions::visit(OptionVisitor& v) {
-  v.visit_enum("positions", positions, "vectors added to the tokens for their positions");
+  v.visit_enum("positions", positions, "position vectors added to the tokens");
   v.visit("position_scale", position_scale, "factor of sinusoidal positions");
-  v.visit("embedding_init_std", init_std, "standard deviation of token vectors at the start");
-  v.visit("embedding_norm", norm, "a norm after the embedding (BERT)");
-  v.visit("cls_token", cls_token, "a learned token in front of the sequence, for pool cls");
-  v.visit("segments", segments, "vectors of segments, one added to each token; 0: none; BERT: 2");
-  v.visit("segment_separator", segment_separator, "token that ends a segment; -1: there is one");
+  v.visit("embedding_init_std", init_std, "initial standard deviation of the token vectors");
+  v.visit("embedding_norm", norm, "layer norm after the embedding (BERT)");
+  v.visit("cls_token", cls_token, "put a learned token in front of the sequence, for pool cls");
+  v.visit("segments",
+          segments,
+          "number of segment vectors, one of which is added to each token; 0: none; BERT: 2");
+  v.visit("segment_separator",
+          segment_separator,
+          "id of the token that ends a segment; -1: one segment");
 }
 
 template <class T>
@@ -55,7 +59,7 @@ Embedding<T>::Embedding(ParameterList& list,
           vocabulary,
           features);
   require(options.init_std >= 0 && std::isfinite(options.init_std),
-          "embedding: init_std {} is not a number from 0 on",
+          "embedding: init_std {} is not a number of at least 0",
           options.init_std);
   require(std::isfinite(options.position_scale),
           "embedding: position_scale {} is not finite",
@@ -101,7 +105,8 @@ Index Embedding<T>::check(const Sequence& sequence, Mask mask) const {
             features_);
   }
   const Index n = vocabulary_ > 0 ? tokens : numbers / features_;
-  require(n >= 1 && n <= length_, "model: a sample of {} tokens, it takes 1..{}", n, length_);
+  require(
+      n >= 1 && n <= length_, "model: a sample of {} tokens; the model takes 1..{}", n, length_);
   require(mask.empty() || static_cast<Index>(mask.size()) == n,
           "model: a mask of {} for {} tokens",
           mask.size(),

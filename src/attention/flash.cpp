@@ -494,16 +494,19 @@ void Flash<T>::backward(const LayerContext<T>& context,
 }  // namespace
 
 void FlashOptions::visit(OptionVisitor& v) {
+  v.visit("query_width",
+          query_width,
+          "width s of queries and keys; 0: 128, at most the width of a token");
+  v.visit("value_width",
+          value_width,
+          "width e of the gate and the values; 0: twice the width of a token");
   v.visit(
-      "query_width", query_width, "s: width of queries and keys; 0: 128, at most that of a token");
-  v.visit(
-      "value_width", value_width, "e: width of the gate and the values; 0: twice that of a token");
-  v.visit("chunk", chunk, "g: tokens that meet each other through the activation; 0: all");
-  v.visit_enum("activation", activation, "of the scores");
+      "chunk", chunk, "number g of tokens per chunk, within which the activation applies; 0: all");
+  v.visit_enum("activation", activation, "activation of the scores");
   v.visit_enum(
       "relative_bias",
       relative_bias,
-      "learned, added to the scores within a chunk: for each distance, or buckets of them");
+      "learned bias of the scores within a chunk, for each distance or for buckets of distances");
 }
 
 template <class T>

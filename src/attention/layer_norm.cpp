@@ -22,7 +22,7 @@ LayerNorm<T>::LayerNorm(ParameterList& list, const std::string& name, Index widt
   // Smaller values can be 0 in float, where a row without variance would become 0 / 0.
   constexpr double kSmallest = 1e-30;
   require(epsilon >= kSmallest && std::isfinite(epsilon),
-          "norm: norm_epsilon {} is not a number from {} on",
+          "norm: norm_epsilon {} is not a number of at least {}",
           epsilon,
           kSmallest);
 }

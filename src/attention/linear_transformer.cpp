@@ -99,7 +99,7 @@ class LinearTransformerCore final : public HeadCore<T> {
 }  // namespace
 
 void LinearTransformerOptions::visit(OptionVisitor& v) {
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>

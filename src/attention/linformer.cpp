@@ -358,10 +358,10 @@ Mixtures add_mixtures(ParameterList& list,
 }  // namespace
 
 void LinformerOptions::visit(OptionVisitor& v) {
-  v.visit("rank", rank, "k: mixtures of tokens that take the place of the tokens");
-  v.visit_enum("scope", scope, "what shares one pair of projections E, F");
-  v.visit("tied", tied, "F = E");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("rank", rank, "number k of token mixtures that replace the tokens");
+  v.visit_enum("scope", scope, "scope that shares one pair of projections E, F");
+  v.visit("tied", tied, "use F = E");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>
@@ -371,7 +371,7 @@ std::unique_ptr<Attention<T>> linformer(ParameterList& list,
                                         const LinformerOptions& options) {
   shape.validate("linformer", Probabilities::kFormed);
   check_width("linformer", "rank", options.rank, 1);
-  require(!shape.causal, "linformer: cannot be causal, each of its k mixtures holds all tokens");
+  require(!shape.causal, "linformer: cannot be causal: each of its k mixtures holds all tokens");
   auto core =
       std::make_unique<LinformerCore<T>>(shape,
                                          options.rank,

@@ -333,9 +333,9 @@ class NystromformerCore final : public HeadCore<T> {
 }  // namespace
 
 void NystromformerOptions::visit(OptionVisitor& v) {
-  v.visit("landmarks", landmarks, "L: means of runs of tokens");
+  v.visit("landmarks", landmarks, "number L of landmarks, which are means of runs of tokens");
   v.visit("convolution", convolution, "width of the convolution of the values, odd; 0: none");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>
@@ -348,7 +348,7 @@ std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
   require(options.convolution == 0 || (options.convolution > 0 && options.convolution % 2 == 1),
           "nystromformer: convolution {} is neither 0 nor odd",
           options.convolution);
-  require(!shape.causal, "nystromformer: cannot be causal, its landmarks hold later tokens");
+  require(!shape.causal, "nystromformer: cannot be causal: its landmarks hold later tokens");
   ParameterSlot kernel;
   if (options.convolution > 0) {
     const Initial start = LinearStart::fan_in(options.convolution).weight;

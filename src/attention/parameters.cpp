@@ -86,7 +86,7 @@ const Parameter& ParameterList::add(const std::string& name,
                                     Index rows,
                                     Index cols,
                                     Initial initial) {
-  require(lookup(name) == nullptr, "attention: there are two parameters of the name {}", name);
+  require(lookup(name) == nullptr, "attention: two parameters have the name {}", name);
   require(rows > 0 && cols > 0, "attention: the parameter {} is {} x {}", name, rows, cols);
   require(rows <= (kMaxNumbers - size_) / cols,
           "attention: with the parameter {}, {} x {}, the model has more than 2^40 numbers",

@@ -172,8 +172,8 @@ class PerformerCore final : public HeadCore<T> {
 }  // namespace
 
 void PerformerOptions::visit(OptionVisitor& v) {
-  v.visit("features", features, "D: random features of a head; 0: floor(p ln p)");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("features", features, "number D of random features per head; 0: floor(p ln p)");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 Index performer_features(const PerformerOptions& options, Index head_width) {
@@ -189,9 +189,9 @@ std::unique_ptr<Attention<T>> performer(ParameterList& list,
                                         const PerformerOptions& options) {
   shape.validate("performer");
   check_width("performer", "features", options.features, 0);
-  require(!shape.causal,
-          "performer: cannot be causal, its features of keys are scaled by a maximum over all "
-          "tokens");
+  require(
+      !shape.causal,
+      "performer: cannot be causal: its features of keys are scaled by a maximum over all tokens");
   const Index p = shape.head_width();
   const Index features = performer_features(options, p);
   const ParameterSlot omega = list.add(prefix + ".omega", features, p, Initial::orthogonal());

@@ -73,12 +73,11 @@ void Pooling<T>::forward(const LayerContext<T>& context,
                          Tokens<T> Y) const {
   switch (pool_) {
     case Pool::kFlatten:
-      require(
-          X.rows() == length_,
-          "pool: flatten is for sequences of {} tokens, this one has {}; pad it, or use another "
-          "pool",
-          length_,
-          X.rows());
+      require(X.rows() == length_,
+              "pool: flatten is for sequences of {} tokens; this one has {}; pad it, or use "
+              "another pool",
+              length_,
+              X.rows());
       for (Index i = 0; i < X.rows(); ++i) {
         Y.row(0).segment(i * width_, width_) = X.row(i);
         if (!is_token(context.mask, i)) Y.row(0).segment(i * width_, width_).setZero();

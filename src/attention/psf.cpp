@@ -397,16 +397,19 @@ AttentionCost Psf<T>::cost(Index length) const {
 }  // namespace
 
 void PsfOptions::visit(OptionVisitor& v) {
-  v.visit_enum("pattern",
-               pattern,
-               "links and factors: reference; paper: as the paper's text; torch: as its module");
-  v.visit("value_width", value_width, "c: columns of the values; 0: the width of a token");
-  v.visit("hidden", hidden, "width of the networks that make the factors; 0: that of a token");
+  v.visit_enum(
+      "pattern",
+      pattern,
+      "links and factors: reference; paper: as in the paper's text; torch: as in its module");
+  v.visit("value_width", value_width, "width c of the values; 0: the width of a token");
+  v.visit("hidden",
+          hidden,
+          "hidden width of the networks that compute factors and values; 0: the width of a token");
   v.visit("residual", residual, "add V_0 after each factor");
   v.visit_enum("start",
                start,
-               "fan_in: as published; unit_row: rows of norm 1 on average; identity: links of a "
-               "row to itself are 1");
+               "initial weights; fan_in: as published; unit_row: rows of norm 1 on average; "
+               "identity: links of a row to itself are 1");
 }
 
 template <class T>
@@ -416,7 +419,7 @@ std::unique_ptr<Attention<T>> psf(ParameterList& list,
                                   const PsfOptions& options) {
   shape.validate("psf");
   require(shape.heads == 1, "psf: has one head, not {}", shape.heads);
-  require(!shape.causal, "psf: cannot be causal, its links lead around the ring of tokens");
+  require(!shape.causal, "psf: cannot be causal: its links lead around the ring of tokens");
   check_width("psf", "value_width", options.value_width, 0);
   check_width("psf", "hidden", options.hidden, 0);
   const Widths widths{shape.width,

@@ -36,26 +36,29 @@ constexpr Entry<T> entry(std::string_view name, std::string_view summary) {
 /// One entry per mechanism, in the order of the tables.
 template <class T>
 constexpr std::array kEntries{
-    entry<T, SoftmaxOptions, softmax<T>>("softmax", "softmax(Q K^T / sqrt(p)) V, never formed"),
-    entry<T, PsfOptions, psf<T>>("psf", "product of sparse Chord factors made from the tokens"),
+    entry<T, SoftmaxOptions, softmax<T>>("softmax",
+                                         "softmax(Q K^T / sqrt(p)) V, without forming the matrix"),
+    entry<T, PsfOptions, psf<T>>("psf", "product of sparse Chord factors computed from the tokens"),
     entry<T, LinformerOptions, linformer<T>>("linformer", "softmax over k mixtures of the tokens"),
     entry<T, SingularformerOptions, singularformer<T>>(
         "singularformer", "softmax between r learned mixtures of the tokens"),
     entry<T, RevisitedLinformerOptions, revisited_linformer<T>>(
         "revisited_linformer", "two softmaxes around k mixtures of the tokens"),
-    entry<T, EfficientOptions, efficient<T>>("efficient", "softmax of queries and of keys apart"),
+    entry<T, EfficientOptions, efficient<T>>("efficient",
+                                             "separate softmax of queries and of keys"),
     entry<T, SimpletronOptions, simpletron<T>>("simpletron", "Q (K^T V) without softmax"),
     entry<T, LinearTransformerOptions, linear_transformer<T>>(
-        "linear_transformer", "features elu(x) + 1 in the place of the exponential"),
+        "linear_transformer", "features elu(x) + 1 instead of the exponential"),
     entry<T, PerformerOptions, performer<T>>(
         "performer", "random features whose products are the softmax kernel in expectation"),
     entry<T, NystromformerOptions, nystromformer<T>>(
-        "nystromformer", "softmax through landmarks, iterated pseudo-inverse"),
-    entry<T, BigBirdOptions, bigbird<T>>("bigbird", "softmax over near, global and random blocks"),
+        "nystromformer", "softmax through landmarks, with an iterated pseudo-inverse"),
+    entry<T, BigBirdOptions, bigbird<T>>("bigbird",
+                                         "softmax over neighboring, global and random blocks"),
     entry<T, FlashOptions, flash<T>>(
-        "flash", "gated unit: chunks through an activation, linear between them"),
-    entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "baseline: mixes nothing"),
-    entry<T, MeanOptions, mean<T>>("mean", "baseline: mixes evenly"),
+        "flash", "gated attention unit: activation within chunks, linear attention between them"),
+    entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "baseline: does not mix tokens"),
+    entry<T, MeanOptions, mean<T>>("mean", "baseline: averages all tokens"),
 };
 
 /// A mechanism that was registered by add_mechanism.
@@ -98,7 +101,8 @@ void add_mechanism(const Mechanism& mechanism,
                    MakeAttention<float> in_float,
                    MakeAttention<double> in_double) {
   for (const Mechanism& known : mechanisms())
-    require(known.name != mechanism.name, "attention: there is a mechanism '{}'", known.name);
+    require(
+        known.name != mechanism.name, "attention: there is already a mechanism '{}'", known.name);
   added().push_back({mechanism, in_float, in_double});
 }
 

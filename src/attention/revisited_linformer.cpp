@@ -157,11 +157,11 @@ Projections add_projections(ParameterList& list,
 }  // namespace
 
 void RevisitedLinformerOptions::visit(OptionVisitor& v) {
-  v.visit("rank", rank, "k: mixtures of tokens that take the place of the tokens");
-  v.visit_enum("axes", axes, "what each softmax runs over");
+  v.visit("rank", rank, "number k of token mixtures that replace the tokens");
+  v.visit_enum("axes", axes, "axes of the softmaxes");
   v.visit_enum("projection", projection, "learned E and F, or multiples of one fixed random R");
-  v.visit("delta", delta, "with jl: E = delta R, F = exp(-delta) R; 0: 2^-length");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("delta", delta, "for projection jl: E = delta R, F = exp(-delta) R; 0: 2^-length");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>
@@ -172,10 +172,10 @@ std::unique_ptr<Attention<T>> revisited_linformer(ParameterList& list,
   shape.validate("revisited_linformer");
   check_width("revisited_linformer", "rank", options.rank, 1);
   require(options.delta >= 0 && std::isfinite(options.delta),
-          "revisited_linformer: delta {} is not a number from 0 on",
+          "revisited_linformer: delta {} is not a number of at least 0",
           options.delta);
   require(!shape.causal,
-          "revisited_linformer: cannot be causal, each of its k mixtures holds all tokens");
+          "revisited_linformer: cannot be causal: each of its k mixtures holds all tokens");
   auto core = std::make_unique<RevisitedCore<T>>(
       shape, options.axes, add_projections(list, prefix, shape, options));
   return std::make_unique<MultiHead<T>>(

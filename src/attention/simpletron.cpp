@@ -74,8 +74,8 @@ class SimpletronCore final : public HeadCore<T> {
 }  // namespace
 
 void SimpletronOptions::visit(OptionVisitor& v) {
-  v.visit_enum("scale", scale, "what Q (K^T V) is multiplied by");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit_enum("scale", scale, "factor of Q (K^T V)");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>

@@ -489,16 +489,26 @@ void Singularformer<T>::apply_map_transpose(const LayerContext<T>& context,
 }  // namespace
 
 void SingularformerOptions::visit(OptionVisitor& v) {
-  v.visit("rank", rank, "r: mixtures of tokens; 0: the width of a head");
-  v.visit("residual_scores", residual_scores, "scores of the layer below are added");
-  v.visit("shared_mixtures", shared_mixtures, "one map f for unfolding, queries, keys and values");
-  v.visit("scaled", scaled, "scores over the square root of a head's width; printed without");
-  v.visit("orthogonal_weight", orthogonal_weight, "gamma_1, of mixtures that are not orthogonal");
-  v.visit("diagonal_weight", diagonal_weight, "gamma_2, of attention between mixtures");
-  v.visit_enum("diagonal_loss", diagonal_loss, "squares, as printed, or the entries, as in code");
+  v.visit("rank", rank, "number r of token mixtures; 0: the width of a head");
+  v.visit("residual_scores", residual_scores, "add the scores of the layer below");
+  v.visit(
+      "shared_mixtures", shared_mixtures, "use one map f for unfolding, queries, keys and values");
+  v.visit("scaled",
+          scaled,
+          "divide scores by the square root of the head's width; the paper's formula does not");
+  v.visit("orthogonal_weight",
+          orthogonal_weight,
+          "gamma_1, weight of the loss for mixtures that are not orthogonal");
+  v.visit("diagonal_weight",
+          diagonal_weight,
+          "gamma_2, weight of the loss for attention between mixtures");
+  v.visit_enum("diagonal_loss",
+               diagonal_loss,
+               "loss for attention between mixtures: squared entries, as in the paper, or entries, "
+               "as in its code");
   v.visit_enum("layer_weights",
                layer_weights,
-               "of the losses: the mean over layers, or as the code adds them up");
+               "weights of the layers in the losses: equal, or as in the paper's code");
 }
 
 template <class T>
@@ -509,12 +519,12 @@ std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
   shape.validate("singularformer", Probabilities::kFormed);
   check_width("singularformer", "rank", options.rank, 0);
   require(options.orthogonal_weight >= 0 && std::isfinite(options.orthogonal_weight),
-          "singularformer: orthogonal_weight {} is not a number from 0 on",
+          "singularformer: orthogonal_weight {} is not a number of at least 0",
           options.orthogonal_weight);
   require(options.diagonal_weight >= 0 && std::isfinite(options.diagonal_weight),
-          "singularformer: diagonal_weight {} is not a number from 0 on",
+          "singularformer: diagonal_weight {} is not a number of at least 0",
           options.diagonal_weight);
-  require(!shape.causal, "singularformer: cannot be causal, each of its mixtures holds all tokens");
+  require(!shape.causal, "singularformer: cannot be causal: each of its mixtures holds all tokens");
   return std::make_unique<Singularformer<T>>(list, prefix, shape, options);
 }
 

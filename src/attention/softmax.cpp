@@ -7,8 +7,8 @@
 namespace matapprox::attention {
 
 void SoftmaxOptions::visit(OptionVisitor& v) {
-  v.visit("residual_scores", residual_scores, "scores of the layers below are added (Realformer)");
-  v.visit("output_projection", output_projection, "a linear map of the heads side by side");
+  v.visit("residual_scores", residual_scores, "add the scores of the layers below (Realformer)");
+  v.visit("output_projection", output_projection, "linear map of the concatenated heads");
 }
 
 template <class T>

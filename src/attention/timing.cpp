@@ -114,7 +114,7 @@ std::vector<TimedAttention> time_attention(const std::vector<ChosenMechanism>& m
                                            const AttentionShape& shape,
                                            const std::vector<Index>& lengths,
                                            int rounds) {
-  require(rounds >= 1, "attention bench: {} rounds, at least 1", rounds);
+  require(rounds >= 1, "attention bench: {} rounds; at least 1 is needed", rounds);
   std::vector<std::unique_ptr<TimedLayer>> layers;
   std::vector<TimedAttention> rows;
   for (const ChosenMechanism& mechanism : mechanisms) {

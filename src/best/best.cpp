@@ -51,13 +51,13 @@ constexpr double kNearEnough = 2;
 
 BestOptions checked(const LinearOperator& A, BestOptions options) {
   require(A.rows() >= 1 && A.cols() >= 1,
-          "best: the matrix is {} x {}, it needs at least one row and column",
+          "best: the matrix is {} x {}; it needs at least one row and column",
           A.rows(),
           A.cols());
   const double target = options.target_error;
   require(target >= 0 && target < 1, "best: target error {:g} is outside 0..1", target);
   require(target == 0 || target >= std::numeric_limits<double>::epsilon(),
-          "best: target error {:g} is below what doubles can tell, {:.1e}",
+          "best: target error {:g} is below the resolution of doubles, {:.1e}",
           target,
           std::numeric_limits<double>::epsilon());
   require(options.confidence > 0 && options.confidence < 1,
@@ -285,8 +285,8 @@ Prediction try_all(const LinearOperator& A,
   }
   if (!trials.too_small().empty()) throw BudgetTooSmall("best: " + trials.too_small());
   throw InvalidArgument(
-      "best: no method gave a result; the first one: " +
-      (trials.candidates().empty() ? "there was none" : trials.candidates().front().verdict));
+      "best: no method gave a result; the first failure: " +
+      (trials.candidates().empty() ? "no method was tried" : trials.candidates().front().verdict));
 }
 
 /// Completes the measurement of the chosen result: the certificate drawn for the choice, and
@@ -319,15 +319,15 @@ void measure_choice(const LinearOperator& A,
 }  // namespace
 
 void BestOptions::visit(OptionVisitor& v) {
-  v.visit("budget", budget, "most to store: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
+  v.visit("budget", budget, "storage limit: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
   v.visit("target_error",
           target_error,
-          "the fewest bytes with a relative error of at most this; without a budget 0.01");
-  v.visit_enum("norm", norm, "norm of the target error and of what is certified");
-  v.visit("confidence", confidence, "probability, between 0 and 1, with which bounds hold");
-  v.visit_enum("effort", effort, "high: also Chord fits and every order of rows and columns");
-  v.visit("methods", methods, "methods that take part, separated by commas; empty: all");
-  v.visit("seed", seed, "seed of all that is random");
+          "relative error to reach with the fewest bytes; without a budget: 0.01");
+  v.visit_enum("norm", norm, "norm of the target error and of certified bounds");
+  v.visit("confidence", confidence, "probability that certified bounds hold, between 0 and 1");
+  v.visit_enum("effort", effort, "high: also try Chord fits and all orders of rows and columns");
+  v.visit("methods", methods, "methods to consider, separated by commas; empty: all");
+  v.visit("seed", seed, "seed of all random choices");
 }
 
 std::vector<std::string> best_methods() {

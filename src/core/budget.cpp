@@ -118,11 +118,10 @@ StorageBudget parse_budget(std::string_view text) {
       });
   const bool legal = failure == std::errc() && suffix != std::end(kSuffixes) &&
                      std::isfinite(amount) && amount > 0;
-  require(
-      legal,
-      "budget '{}' is not a positive number with nothing (stored numbers), % (share of the matrix) "
-      "or B, kB, MB, GB, KiB, MiB, GiB behind it",
-      text);
+  require(legal,
+          "budget '{}' is not a positive number followed by nothing (stored numbers), % (share of "
+          "the matrix) or B, kB, MB, GB, KiB, MiB, GiB",
+          text);
   return {suffix->unit, amount * suffix->factor, precision};
 }
 
@@ -147,7 +146,7 @@ Index resolve_rank(std::string_view method,
                    Index max_rank,
                    const std::function<Storage(Index)>& storage_of) {
   require(max_rank >= 1,
-          "{}: the matrix is {} x {}, it needs at least one row and column",
+          "{}: the matrix is {} x {}; it needs at least one row and column",
           method,
           rows,
           cols);

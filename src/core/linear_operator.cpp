@@ -31,7 +31,7 @@ void require_indices(std::span<const Index> indices, Index bound, const char* wh
 
 void require_shape(const ConstBlock& Y, Index rows, Index cols, const char* what) {
   require(Y.rows() == rows && Y.cols() == cols,
-          "{}: the result is {} x {}, the block for it {} x {}",
+          "{}: the result is {} x {}, but its block is {} x {}",
           what,
           rows,
           cols,
@@ -42,14 +42,15 @@ void require_shape(const ConstBlock& Y, Index rows, Index cols, const char* what
 void require_shape(
     const MultiVectorView& Y, Index rows, Index cols, const MemorySpace* space, const char* what) {
   require(Y.rows == rows && Y.cols == cols,
-          "{}: the result is {} x {}, the block for it {} x {}",
+          "{}: the result is {} x {}, but its block is {} x {}",
           what,
           rows,
           cols,
           Y.rows,
           Y.cols);
-  require(
-      Y.space == space, "{}: the block for the result does not lie where the operator does", what);
+  require(Y.space == space,
+          "{}: the block for the result is not in the memory space of the operator",
+          what);
 }
 
 /// True if every entry of |A X - A^T X| is at most 1e-12 of the largest product in its row. Rows
@@ -110,7 +111,8 @@ MultiVector LinearOperator::apply_transpose(const ConstMultiVectorView& X) const
 void LinearOperator::apply(const ConstMultiVectorView& X, const MultiVectorView& Y) const {
   require(
       X.rows == cols(), "apply: the block has {} rows, the operator {} columns", X.rows, cols());
-  require(X.space == memory_space().get(), "apply: the block does not lie where the operator does");
+  require(X.space == memory_space().get(),
+          "apply: the block is not in the memory space of the operator");
   require_shape(Y, rows(), X.cols, memory_space().get(), "apply");
   if (Y.rows * Y.cols > 0) do_apply_in_place(false, X, Y);
 }
@@ -122,7 +124,7 @@ void LinearOperator::apply_transpose(const ConstMultiVectorView& X,
           X.rows,
           rows());
   require(X.space == memory_space().get(),
-          "apply_transpose: the block does not lie where the operator does");
+          "apply_transpose: the block is not in the memory space of the operator");
   require_shape(Y, cols(), X.cols, memory_space().get(), "apply_transpose");
   if (Y.rows * Y.cols > 0) do_apply_in_place(true, X, Y);
 }

@@ -69,7 +69,7 @@ void reset_peak_memory() {
 void require_memory(double bytes, const std::string& what) {
   const auto available = static_cast<double>(available_memory_bytes());
   if (available > 0 && bytes > available) {
-    throw NotAvailable(fmt::format("{} needs {:.3g} GB of memory, this machine has {:.3g} GB left",
+    throw NotAvailable(fmt::format("{} needs {:.3g} GB of memory; this machine has {:.3g} GB left",
                                    what,
                                    bytes / 1e9,
                                    available / 1e9));

@@ -61,7 +61,7 @@ cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& factors) {
 }
 
 [[noreturn]] cuda::HostFactor refuse_packed() {
-  throw NotAvailable("packed values are multiplied by on the CPU: use --device cpu");
+  throw NotAvailable("packed values are multiplied on the CPU only: use --device cpu");
 }
 
 [[noreturn]] cuda::HostFactor refuse_placed() {
@@ -251,7 +251,7 @@ GpuWork gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes) {
 std::string streaming_note(Index host_bytes) {
   if (host_bytes == 0) return {};
   return fmt::format(
-      "the GPU has no room for its {:.3g} GB: the factors stay on the host and are streamed at "
+      "the GPU has no room for {:.3g} GB of factors: they stay on the host and are streamed at "
       "each product",
       static_cast<double>(host_bytes) / 1e9);
 }

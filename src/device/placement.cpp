@@ -30,7 +30,8 @@ double gigabytes(Index bytes) { return static_cast<double>(bytes) / 1e9; }
 
 std::string not_placeable(const LinearOperator& A) {
   return fmt::format(
-      "{} cannot be put on a GPU; dense, sparse and kernel matrices and products of factors can",
+      "{} cannot be placed on a GPU; only dense, sparse and kernel matrices and products of "
+      "factors can",
       A.description());
 }
 
@@ -125,8 +126,8 @@ PlacementEstimate estimate_placement(const LinearOperator& A,
                                      const ComputeRates& cpu,
                                      const ComputeRates& gpu,
                                      Index gpu_free_bytes) {
-  require(workload.columns >= 1, "place: {} columns, at least 1 is needed", workload.columns);
-  require(workload.products >= 1, "place: {} products, at least 1 is needed", workload.products);
+  require(workload.columns >= 1, "place: {} columns; at least 1 is needed", workload.columns);
+  require(workload.products >= 1, "place: {} products; at least 1 is needed", workload.products);
   require(is_placeable(A), "place: {}", not_placeable(A));
   const GpuWork work = gpu_work(A, workload.columns, gpu_free_bytes);
   const auto products = static_cast<double>(workload.products);
@@ -149,13 +150,12 @@ PlacementEstimate estimate_placement(const LinearOperator& A,
 
 std::string to_text(const PlacementEstimate& estimate) {
   return fmt::format(
-      "estimate: {:.3g} s on the CPU, {:.3g} s on the GPU and {:.3g} s to put "
-      "{:.3g} GB there{}{}",
+      "estimate: {:.3g} s on the CPU, {:.3g} s on the GPU and {:.3g} s to copy {:.3g} GB there{}{}",
       estimate.cpu_seconds,
       estimate.gpu_seconds,
       estimate.place_seconds,
       gigabytes(estimate.gpu_bytes),
-      estimate.fits ? "" : ", which has no room for it",
+      estimate.fits ? "" : ", which do not fit",
       estimate.host_bytes == 0 ? ""
                                : fmt::format("; {:.3g} GB stay on the host and are streamed",
                                              gigabytes(estimate.host_bytes)));
@@ -163,11 +163,11 @@ std::string to_text(const PlacementEstimate& estimate) {
 
 Placement place(std::shared_ptr<const LinearOperator> A, Device device, const Workload& workload) {
   require(A != nullptr, "place: there is no matrix");
-  if (device == Device::kCpu) return on_cpu(std::move(A), "as asked for");
+  if (device == Device::kCpu) return on_cpu(std::move(A), "as requested");
   if (device == Device::kAuto) return by_estimate(std::move(A), workload);
   if (const std::string why = why_no_gpu(); !why.empty()) throw NotAvailable("cuda: " + why);
   if (!is_placeable(*A)) throw NotAvailable("cuda: " + not_placeable(*A));
-  return placed_on_gpu(std::move(A), "as asked for");
+  return placed_on_gpu(std::move(A), "as requested");
 }
 
 }  // namespace matapprox

@@ -108,16 +108,15 @@ void BlockMatrix::check_leaves() const {
     const bool inside = leaf.row >= 0 && leaf.column >= 0 && leaf.rows >= 1 && leaf.columns >= 1 &&
                         leaf.rows <= rows() && leaf.columns <= cols() &&
                         leaf.row <= rows() - leaf.rows && leaf.column <= cols() - leaf.columns;
-    require(
-        inside,
-        "blocks: a leaf at row {}, column {} (counted from 0) of {} x {} leaves the matrix of {} "
-        "x {}",
-        leaf.row,
-        leaf.column,
-        leaf.rows,
-        leaf.columns,
-        rows(),
-        cols());
+    require(inside,
+            "blocks: a leaf at row {}, column {} (counted from 0) of {} x {} exceeds the matrix of "
+            "{} x {}",
+            leaf.row,
+            leaf.column,
+            leaf.rows,
+            leaf.columns,
+            rows(),
+            cols());
     require(static_cast<double>(leaf.rows) * static_cast<double>(leaf.columns) < 0x1p60,
             "blocks: a leaf of {} x {} is too large",
             leaf.rows,
@@ -167,7 +166,7 @@ void BlockMatrix::find_begins() {
             "blocks: fewer widths than components");
     for (Index k = 0; k < widths; ++k) {
       const int bits = c.bits[next.bits + static_cast<std::size_t>(k)];
-      require(is_value_width(bits), "blocks: values of {} bits (legal: 1 to 16, 32, 64)", bits);
+      require(is_value_width(bits), "blocks: values of {} bits (allowed: 1 to 16, 32, 64)", bits);
       if (leaf.kind == LeafKind::kLowRank) {
         take_values(leaf.rows, bits);
         if (!on_diagonal) take_values(leaf.columns, bits);
@@ -179,7 +178,7 @@ void BlockMatrix::find_begins() {
         for (Index e = 0; e < leaf.count; ++e) {
           const Index gap = read_base_128(position, c.data.data() + c.data.size());
           require(gap >= 0 && gap < leaf.rows * leaf.columns - 1 - place,
-                  "blocks: an entry of a sparse leaf lies outside of it");
+                  "blocks: an entry of a sparse leaf lies outside it");
           place += 1 + gap;
           require(!on_diagonal || place % leaf.rows <= place / leaf.rows,
                   "blocks: an entry of a symmetric sparse leaf lies below the diagonal");

@@ -144,20 +144,20 @@ FactorProduct::FactorProduct(std::vector<Factor> factors, bool symmetrized, Prec
   require(!factors_.empty(), "factor product: it needs at least one factor");
   for (std::size_t p = 0; p + 1 < factors_.size(); ++p) {
     require(factor_cols(factors_[p]) == factor_rows(factors_[p + 1]),
-            "factor product: {} has {} columns, {} behind it has {} rows",
+            "factor product: {} has {} columns, but {} after it has {} rows",
             factors_[p].name,
             factor_cols(factors_[p]),
             factors_[p + 1].name,
             factor_rows(factors_[p + 1]));
   }
   require(!symmetrized_ || rows() == cols(),
-          "factor product: {} x {} cannot be symmetrized, it is not square",
+          "factor product: {} x {} cannot be symmetrized; it is not square",
           rows(),
           cols());
   for (const Factor& factor : factors_) {
     const auto* space = space_of(factor);
     require(space == nullptr || *space == memory_space(),
-            "factor product: {} lies elsewhere than another factor",
+            "factor product: {} is not in the memory space of the other factors",
             factor.name);
   }
 }
@@ -340,8 +340,8 @@ void require_in_range(const Factor& factor, const FactorValue& rounded, Precisio
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (!std::isfinite(stored[i])) {
       throw NumericalError(
-          fmt::format("precision {0}: factor {1} has the value {2:.3g}, {0}s end at {3:.3g}; store "
-                      "doubles or divide the matrix by a number",
+          fmt::format("precision {0}: factor {1} has the value {2:.3g}, but the largest {0} is "
+                      "{3:.3g}; store doubles or divide the matrix by a number",
                       name,
                       factor.name,
                       exact[i],
@@ -359,14 +359,13 @@ void require_in_range(const Factor& factor, const FactorValue& rounded, Precisio
     lost += difference * difference;
   }
   if (std::sqrt(lost) <= range.rounding * std::sqrt(all)) return;
-  throw NumericalError(
-      fmt::format("precision {0}: the values of factor {1}, at most {2:.3g}, are too small for "
-                  "{0}s, which are normal from {3:.3g} on; store doubles or multiply the matrix "
-                  "by a number",
-                  name,
-                  factor.name,
-                  largest,
-                  range.least_normal));
+  throw NumericalError(fmt::format(
+      "precision {0}: the values of factor {1}, at most {2:.3g}, are too small for {0}s, whose "
+      "smallest normal value is {3:.3g}; store doubles or multiply the matrix by a number",
+      name,
+      factor.name,
+      largest,
+      range.least_normal));
 }
 
 }  // namespace

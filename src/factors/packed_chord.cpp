@@ -40,7 +40,7 @@ PackedChord::PackedChord(ChordPattern pattern, PackedMatrix values)
 }
 
 PackedChord PackedChord::rounded(const ChordFactors& chain, int bits) {
-  require(bits >= 1 && bits <= 16, "packed chain: values of {} bits (legal: 1 to 16)", bits);
+  require(bits >= 1 && bits <= 16, "packed chain: values of {} bits (allowed: 1 to 16)", bits);
   const Index n = chain.pattern.order;
   Matrix values(n, links_of(chain.pattern));
   Index column = 0;

@@ -51,7 +51,7 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
           "packed: a scale is not finite");
   for (const std::uint8_t bits : c.bits) {
     require(bits == 0 || is_value_width(bits),
-            "packed: values of {} bits (legal: 0 to 16, 32, 64)",
+            "packed: values of {} bits (allowed: 0 to 16, 32, 64)",
             bits);
     begins_.push_back(data_bytes_);
     // Written so that nothing overflows.
@@ -60,7 +60,7 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
     data_bytes_ += bits == 0 ? 0 : static_cast<std::size_t>(packed_bytes(c.rows, bits));
   }
   require(c.data.size() == data_bytes_,
-          "packed: {} bytes of data, where the widths ask for {}",
+          "packed: {} bytes of data, but the widths require {}",
           c.data.size(),
           data_bytes_);
   for (Index j = 0; j < c.cols; ++j) {

@@ -42,13 +42,13 @@ Index checked_base_128(std::span<const std::uint8_t> bytes, std::size_t& at, Ind
   std::uint64_t number = 0;
   for (unsigned shift = 0;; shift += 7) {
     require(at < bytes.size() && shift <= 56,
-            "packed sparse: the structure is cut or has a number that is too long");
+            "packed sparse: the structure is truncated or has a number that is too long");
     const std::uint8_t byte = bytes[at++];
     number |= static_cast<std::uint64_t>(byte & kDigit) << shift;
     if ((byte & kMore) == 0) break;
   }
   require(limit >= 0 && number <= static_cast<std::uint64_t>(limit),
-          "packed sparse: a column or a row's count is beyond the matrix");
+          "packed sparse: a column or the count of a row is outside the matrix");
   return static_cast<Index>(number);
 }
 
@@ -79,7 +79,7 @@ void PackedSparse::check_values() {
               : (c.bits >= 1 && c.bits <= 16) || (one_value && c.bits == 0),
           "packed sparse: values of {} bits",
           c.bits);
-  require(is_list == !c.dictionary.empty(), "packed sparse: a dictionary is missing or of no use");
+  require(is_list == !c.dictionary.empty(), "packed sparse: a dictionary is missing or unused");
   require(std::isfinite(c.unit) && std::isfinite(c.offset),
           "packed sparse: unit or offset is not finite");
   const double largest_integer = std::ldexp(0.5, c.bits) + std::abs(c.offset);
@@ -90,7 +90,7 @@ void PackedSparse::check_values() {
           "packed sparse: a value is not finite");
   const double bytes = std::ceil(static_cast<double>(c.entries) * c.bits / 8);
   require(static_cast<double>(c.data.size()) == bytes,
-          "packed sparse: {} bytes of values, where {} entries ask for {:.0f}",
+          "packed sparse: {} bytes of values, but {} entries require {:.0f}",
           c.data.size(),
           c.entries,
           bytes);

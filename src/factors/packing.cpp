@@ -128,12 +128,12 @@ PackedProduct pack_low_rank(const FactorProduct& B, const PackingLimit& limit) {
           "packed: {} is not a product of low rank (those of truncated_svd and nystrom are)",
           B.description());
   require(limit.error > 0 || std::isfinite(limit.bytes),
-          "packed: neither bytes nor an error to keep to");
+          "packed: give a limit of bytes or of the error");
   const bool symmetric = B.known_facts().symmetric.value_or(false);
   const ComponentBits components = components_of(B.rows(), B.cols(), symmetric);
   if (components.least_bytes() > limit.bytes) {
     throw BudgetTooSmall(
-        fmt::format("packed: a component takes at least {:.0f} bytes, the budget is {:.0f}",
+        fmt::format("packed: a component takes at least {:.0f} bytes; the budget is {:.0f}",
                     components.least_bytes(),
                     limit.bytes),
         components.least_bytes());

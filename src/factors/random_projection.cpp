@@ -138,7 +138,7 @@ Matrix srht_apply_transpose(const RandomProjection& R, const ConstBlock& X) {
 
 RandomProjection::RandomProjection(ProjectionKind kind, std::uint64_t seed, Index k, Index n)
     : kind_(kind), seed_(seed), k_(k), n_(n) {
-  require(n >= 1, "random projection: {} columns, it needs at least 1", n);
+  require(n >= 1, "random projection: {} columns; it needs at least 1", n);
   const Index most =
       kind == ProjectionKind::kSrht ? next_power_of_two(n) : std::numeric_limits<Index>::max();
   require(k >= 1 && k <= most, "random projection: dimension {} is outside 1..{}", k, most);

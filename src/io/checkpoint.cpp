@@ -57,7 +57,7 @@ SavedFit load_same_fit(const std::string& path,
                        Precision precision) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
-    throw FileError(fmt::format("{}: no such file, there is nothing to resume", path));
+    throw FileError(fmt::format("{}: no such file; there is nothing to resume", path));
   SavedFit saved = read_saved_fit(path);
   const Summary& summary = saved.summary;
   require(summary.method == method.name,
@@ -89,11 +89,11 @@ SavedFit load_checkpoint(const std::string& path,
                          Precision precision) {
   SavedFit saved = load_same_fit(path, method, options, precision);
   if (saved.record.resume.empty()) {
-    throw FileError(fmt::format("{}: holds {}, there is nothing to resume",
-                                path,
-                                is_finished(saved)
-                                    ? "a finished approximation"
-                                    : "an approximation without what a fit needs to go on"));
+    throw FileError(fmt::format(
+        "{}: holds {}; there is nothing to resume",
+        path,
+        is_finished(saved) ? "a finished approximation"
+                           : "an approximation without the state needed to resume the fit"));
   }
   return saved;
 }

@@ -141,9 +141,10 @@ class RowBuilder {
     });
     const Index row = *std::min_element(overflow.begin(), overflow.end());
     if (row < A_.rows()) {
-      fail_in(name,
-              fmt::format("the duplicates of an entry in row {} add up to more than a double holds",
-                          row + 1));
+      fail_in(
+          name,
+          fmt::format("the duplicates of an entry in row {} add up to more than the largest double",
+                      row + 1));
     }
     return kept;
   }

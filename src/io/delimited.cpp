@@ -83,7 +83,7 @@ void TableReader::read(std::string_view text) {
     if (!header) {
       read_row(line, reader.start());
     } else if (notes_ != nullptr) {
-      notes_->push_back(fmt::format("line {} is taken for a header: {}",
+      notes_->push_back(fmt::format("line {} is treated as a header: {}",
                                     lines_before_ + line_number(text_, reader.start()),
                                     in_quotes(line)));
     }
@@ -129,7 +129,7 @@ void TableReader::read_row(std::string_view line, std::size_t start) {
   }
   if (cols_ == 0) cols_ = cells;
   if (cells != cols_)
-    fail_line(start, fmt::format("{} cells, the rows before have {}", cells, cols_));
+    fail_line(start, fmt::format("{} cells; the rows before have {}", cells, cols_));
   ++rows_;
 }
 
@@ -144,13 +144,13 @@ void TableReader::fail_cell(const char* p, const char* end, Index column, std::s
   const char* const stop = cell_end(p, end, separator_);
   const auto cell = trimmed({p, static_cast<std::size_t>(stop - p)});
   const std::string what =
-      cell.empty() ? "the cell is empty, it must hold a number" : explain_real(cell);
+      cell.empty() ? "the cell is empty; it must hold a number" : explain_real(cell);
   const bool may_be_header = !has_header_ && cols_ == 0 && !cell.empty() && !is_number(cell);
   fail_line(start,
             fmt::format("column {}: {}{}",
                         column,
                         what,
-                        may_be_header ? "; a header has no numbers beside its text" : ""),
+                        may_be_header ? "; a header line must not contain numbers" : ""),
             is_nan_or_infinity(cell) ? Misfit::kNotFinite : Misfit::kForm);
 }
 
@@ -166,8 +166,8 @@ Matrix parse_delimited(std::string_view text,
   reader.read(lines);
   if (!reader.has_rows()) {
     fail_in(name,
-            lines.empty() ? "the file is empty, at least one row of numbers is needed"
-                          : "no row of numbers, at least one is needed");
+            lines.empty() ? "the file is empty; at least one row of numbers is needed"
+                          : "no row of numbers; at least one is needed");
   }
   return reader.take();
 }

@@ -50,7 +50,7 @@ std::string explain_edge(std::string_view line, Misfit& misfit) {
     }
   }
   if (fields.size() < 2 || fields.size() > 3) {
-    return fmt::format("{} has {} fields, an edge must have 2 or 3: node node [weight]",
+    return fmt::format("{} has {} fields; an edge must have 2 or 3: node node [weight]",
                        in_quotes(line),
                        fields.size());
   }
@@ -94,8 +94,8 @@ Edges read_edges(std::string_view text, const std::string& name) {
   }
   if (edges.entries.size() == 0) {
     fail_in(name,
-            text.empty() ? "the file is empty, at least one edge 'node node' is needed"
-                         : "no edge, at least one line 'node node' is needed");
+            text.empty() ? "the file is empty; at least one edge 'node node' is needed"
+                         : "no edge; at least one line 'node node' is needed");
   }
   return edges;
 }

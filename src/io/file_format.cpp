@@ -58,7 +58,7 @@ std::string lower_case(std::string text) {
   for (const Extension& entry : kExtensions) known.emplace_back(entry.name);
   const std::string nearest = nearest_name(extension, known);
   throw FileError(
-      fmt::format("{}: unknown format '{}'{}; known are {}, and .gz after those of text",
+      fmt::format("{}: unknown format '{}'{}; known formats: {}; text formats also with .gz",
                   path,
                   extension,
                   nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),

@@ -47,7 +47,7 @@ std::string only_matrix(const Handle& file, const std::string& path) {
   if (found.empty()) throw FileError(fmt::format("{}: no dataset that is a real matrix", path));
   if (found.size() > 1) {
     found.resize(std::min<std::size_t>(found.size(), 20));
-    throw FileError(fmt::format("{}: several datasets, name one of them as '{}:NAME': {}",
+    throw FileError(fmt::format("{}: several datasets; name one of them as '{}:NAME': {}",
                                 path,
                                 path,
                                 fmt::join(found, ", ")));
@@ -64,13 +64,14 @@ Hdf5DatasetInfo find(const std::string& path, const std::string& wanted) {
   hdf5::require_real_numbers(dataset, what);
   const std::vector<Index> extents = hdf5::shape(dataset);
   if (extents.size() != 1 && extents.size() != 2) {
-    throw FileError(fmt::format("{}: {} dimensions where 1 or 2 are read", what, extents.size()));
+    throw FileError(fmt::format("{}: {} dimensions; 1 or 2 are supported", what, extents.size()));
   }
   hdf5::require_stored(dataset, what);
   info.rows = extents[0];
   if (extents.size() == 2) info.cols = extents[1];
   if (info.rows < 1 || info.cols < 1) {
-    throw FileError(fmt::format("{}: {} x {} is no matrix", what, info.rows, info.cols));
+    throw FileError(
+        fmt::format("{}: {} x {} is not a matrix; sizes start at 1", what, info.rows, info.cols));
   }
   double value = 0;  // a truncated file lacks the last entry
   hdf5::read_block(dataset, info.rows - 1, 1, info.cols - 1, 1, &value, what);
@@ -201,7 +202,7 @@ Matrix read_hdf5_matrix(const std::string& path, const std::string& wanted) {
 void write_hdf5_matrix(const std::string& path, const std::string& dataset, const Matrix& values) {
   require(values.size() > 0, "{}: an empty matrix cannot be written", path);
   require(!dataset.empty() && dataset.find('/', 1) == std::string::npos && dataset != "/",
-          "{}: '{}' is no name of a dataset at the root of the file",
+          "{}: '{}' is not a valid name for a dataset at the root of the file",
           path,
           dataset);
   const hdf5::ErrorSilencer silencer;

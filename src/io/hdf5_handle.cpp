@@ -114,7 +114,7 @@ std::vector<Index> shape(const Handle& dataset) {
   }
   std::vector<Index> result;
   for (const hsize_t extent : extents) {
-    if (extent > (hsize_t{1} << 62)) throw FileError("HDF5: a dataset with an absurd shape");
+    if (extent > (hsize_t{1} << 62)) throw FileError("HDF5: a dataset with an extent above 2^62");
     result.push_back(static_cast<Index>(extent));
   }
   return result;
@@ -143,7 +143,7 @@ void read_block(const Handle& dataset,
   const std::vector<Index> extents = shape(dataset);
   const bool is_vector = extents.size() == 1;
   if (extents.size() != 2 && !is_vector) {
-    throw FileError(fmt::format("{}: {} dimensions where 1 or 2 are read", what, extents.size()));
+    throw FileError(fmt::format("{}: {} dimensions; 1 or 2 are supported", what, extents.size()));
   }
   const Index all_cols = is_vector ? 1 : extents[1];
   if (row < 0 || rows < 0 || col < 0 || cols < 0 || row > extents[0] - rows ||

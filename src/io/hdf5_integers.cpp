@@ -152,7 +152,7 @@ std::vector<Stored> read_array(const Location& group, const std::string& name) {
   if (extents.size() != 1) fail_dataset(group, name, "is not one-dimensional");
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   if (H5Tequal(type.id(), NumberType<Stored>::file()) <= 0) {
-    fail_dataset(group, name, "is stored in another type than the file format says");
+    fail_dataset(group, name, "is not stored in the type that the file format requires");
   }
   require_memory(static_cast<double>(extents[0]) * sizeof(Stored), label(group, name));
   return read_whole<Stored>(dataset, group, name, extents[0]);
@@ -189,7 +189,7 @@ std::vector<Index> read_table(const Location& group, const std::string& name, In
   const Handle dataset = open_member(group, name);
   const std::vector<Index> extents = shape(dataset);
   if (extents.size() != 2 || extents[1] != columns) {
-    fail_dataset(group, name, fmt::format("has not {} columns", columns));
+    fail_dataset(group, name, fmt::format("does not have {} columns", columns));
   }
   const Handle type(H5Dget_type(dataset.id()), H5Tclose);
   if (H5Tget_class(type.id()) != H5T_INTEGER) fail_dataset(group, name, "does not hold integers");

@@ -135,7 +135,7 @@ OutputFile::OutputFile(std::string path)
         H5Fcreate(output_->temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()),
         H5Fclose);
   }
-  if (!file_) throw FileError(fmt::format("{}: HDF5 cannot start the file", this->path()));
+  if (!file_) throw FileError(fmt::format("{}: HDF5 cannot create the file", this->path()));
 }
 
 void OutputFile::commit() {

@@ -96,7 +96,7 @@ void check_external_storage(const Handle& dataset, const Handle& layout, const s
     if (H5Pget_external(layout.id(), k, name.size() - 1, name.data(), &offset, &size) < 0)
       throw FileError(fmt::format("{}: damaged external storage", what));
     const std::string other = name.data();
-    if (!external_allowed()) refuse_external(what, "its numbers are bytes", other);
+    if (!external_allowed()) refuse_external(what, "its values are bytes", other);
     const double wanted = size == H5F_UNLIMITED ? left : std::min(left, static_cast<double>(size));
     std::error_code code;
     const auto bytes = static_cast<double>(fs::file_size(other, code));
@@ -190,7 +190,7 @@ void check_virtual(const Handle& dataset,
     check_source(dataset, layout, k, what, depth);
   }
   if (mapped < count_of_points(dataset))
-    throw FileError(fmt::format("{}: no source has all numbers of this virtual dataset", what));
+    throw FileError(fmt::format("{}: the sources do not cover this virtual dataset", what));
 }
 
 /// Checks that every chunk was written, or that the file defines a fill value.
@@ -216,7 +216,7 @@ void check_chunks(const Handle& dataset, const Handle& layout, const std::string
     throw FileError(fmt::format("{}: the list of its chunks is damaged", what));
   H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
   H5Pfill_value_defined(layout.id(), &fill);
-  if (written == 0) throw FileError(fmt::format("{}: its numbers were never written", what));
+  if (written == 0) throw FileError(fmt::format("{}: its values were never written", what));
   if (static_cast<double>(written) < chunks && fill != H5D_FILL_VALUE_USER_DEFINED) {
     throw FileError(
         fmt::format("{}: {} of its {:.0f} chunks were written, and the file has no fill "
@@ -238,7 +238,7 @@ void check_dataset(const Handle& dataset, const std::string& what, int depth) {
     return check_external_storage(dataset, layout, what);
   if (kind == H5D_CHUNKED) return check_chunks(dataset, layout, what);
   if (kind == H5D_CONTIGUOUS && H5Dget_offset(dataset.id()) == HADDR_UNDEF)
-    throw FileError(fmt::format("{}: its numbers were never written", what));
+    throw FileError(fmt::format("{}: its values were never written", what));
 }
 
 struct Walk {
@@ -305,7 +305,7 @@ void require_room(const Handle& dataset, const std::string& what) {
   require_proportion(8 * count_of_points(dataset),
                      size_of_file(dataset),
                      what,
-                     "if it is what it should be, store it without compression (h5repack -f NONE)");
+                     "if the size is correct, store it without compression (h5repack -f NONE)");
 }
 
 void require_own_file(const std::string& path) {

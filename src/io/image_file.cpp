@@ -28,8 +28,8 @@ GrayImage decode(std::string_view bytes, const std::string& name) {
   if (is_jpeg(bytes)) return images::decode_jpeg(bytes, name);
   if (is_pgm(bytes)) return images::decode_pgm(bytes, name);
   throw FileError(
-      fmt::format("{}: not an image: PNG, JPEG and PGM (P2, P5) are read, and these first bytes "
-                  "are none of them",
+      fmt::format("{}: not an image: only PNG, JPEG and PGM (P2, P5) are read, and the first bytes "
+                  "match none of them",
                   name));
 }
 
@@ -43,8 +43,11 @@ namespace images {
 
 void require_size(Index rows, Index cols, std::size_t file_bytes, const std::string& name) {
   if (rows < 1 || cols < 1 || rows > kLargestSide || cols > kLargestSide) {
-    throw FileError(fmt::format(
-        "{}: an image of {} x {} pixels; sides of 1..{} are read", name, rows, cols, kLargestSide));
+    throw FileError(fmt::format("{}: an image of {} x {} pixels; sides of 1..{} are supported",
+                                name,
+                                rows,
+                                cols,
+                                kLargestSide));
   }
   // The matrix, and the decoder's samples of up to 8 bytes a pixel.
   require_proportion(16.0 * static_cast<double>(rows) * static_cast<double>(cols),

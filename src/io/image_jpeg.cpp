@@ -93,7 +93,7 @@ GrayImage decode_jpeg(std::string_view bytes, const std::string& name) {
   const J_COLOR_SPACE stored = reader.jpeg.jpeg_color_space;
   if (stored != JCS_GRAYSCALE && stored != JCS_YCbCr && stored != JCS_RGB) {
     throw FileError(fmt::format(
-        "{}: a JPEG in CMYK or another color space; gray, YCbCr and RGB are read", name));
+        "{}: a JPEG in CMYK or another color space; only gray, YCbCr and RGB are read", name));
   }
   Samples samples;
   samples.rows = reader.jpeg.image_height;

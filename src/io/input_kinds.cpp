@@ -50,7 +50,7 @@ OperatorPointer as_matrix(Source& source) {
 
 OperatorPointer as_image(const std::string& path, Source& source, InputKind kind) {
   require(std::holds_alternative<Matrix>(source.matrix),
-          "{}: a sparse matrix is no image; '{}' applies to images and dense matrices",
+          "{}: a sparse matrix is not an image; '{}' applies to images and dense matrices",
           path,
           enum_name(kind));
   const Matrix image = take_dense(path, source);
@@ -63,7 +63,7 @@ OperatorPointer as_image(const std::string& path, Source& source, InputKind kind
 OperatorPointer as_graph(const std::string& path, Source& source, InputKind kind) {
   SparseMatrix A = take_sparse(source);
   require(A.rows() == A.cols(),
-          "{}: {} x {} is no adjacency matrix, which is square",
+          "{}: the matrix is {} x {}; an adjacency matrix must be square",
           path,
           A.rows(),
           A.cols());
@@ -128,7 +128,7 @@ KernelFunction kernel_named(const std::string& name) {
   const std::vector<std::string> known(names.begin(), names.end());
   const std::string nearest = nearest_name(name, known);
   throw InvalidArgument(
-      fmt::format("kernel: unknown function '{}'{}; known are {}",
+      fmt::format("kernel: unknown function '{}'{}; known functions: {}",
                   name,
                   nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest),
                   fmt::join(known, ", ")));
@@ -163,13 +163,13 @@ void check_effect(const std::string& path, const LoadOptions& options, std::stri
   const KernelFunction function = kernel_named(options.kernel);
   const bool polynomial = function == KernelFunction::kPolynomial;
   require(name == "bandwidth" || polynomial,
-          "{}: {} applies to the polynomial kernel, not to the {} one",
+          "{}: {} applies to the polynomial kernel, not to the {} kernel",
           path,
           name,
           options.kernel);
   require(name != "bandwidth" || (!polynomial && function != KernelFunction::kLinear &&
                                   function != KernelFunction::kCosine),
-          "{}: bandwidth applies to kernels of the distance, not to the {} one",
+          "{}: bandwidth applies to kernels of the distance, not to the {} kernel",
           path,
           options.kernel);
 }

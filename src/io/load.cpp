@@ -45,7 +45,7 @@ FileFormat format_for(FileFormat format, InputKind kind) {
 
 void check_options(const std::string& name, FileFormat format, const LoadOptions& options) {
   require(options.variable.empty() || has_variables(format),
-          "{}: variable '{}' was asked for, but only .mat, .npz and .h5 files have variables",
+          "{}: variable '{}' was requested, but only .mat, .npz and .h5 files have variables",
           name,
           options.variable);
   require(!options.directed || format == FileFormat::kEdgeList,
@@ -68,7 +68,7 @@ void drop_zeros(SparseMatrix& A) {
 Source from_image(GrayImage image) {
   Source source;
   if (image.was_color) {
-    source.notes.emplace_back("color turned to luminance, 0.299 R + 0.587 G + 0.114 B");
+    source.notes.emplace_back("color converted to luminance, 0.299 R + 0.587 G + 0.114 B");
   }
   if (image.had_alpha) source.notes.emplace_back("transparency ignored");
   if (image.maximum != 255) {
@@ -106,7 +106,7 @@ Source from_hdf5(const FileName& name, const LoadOptions& options) {
   Source source;
   std::string dataset = name.dataset.empty() ? options.variable : name.dataset;
   require(name.dataset.empty() || options.variable.empty() || options.variable == name.dataset,
-          "{}: both dataset '{}' and variable '{}' were asked for",
+          "{}: both dataset '{}' and variable '{}' were requested",
           name.path,
           name.dataset,
           options.variable);
@@ -124,7 +124,7 @@ Source from_hdf5(const FileName& name, const LoadOptions& options) {
   if (options.kind == InputKind::kMatrix &&
       (is_large || bytes > static_cast<double>(dataset_limit()))) {
     source.notes.emplace_back(is_large ? "larger than half of the free memory: read panel by panel"
-                                       : "left in the file: read as it is needed");
+                                       : "left in the file: read as needed");
     source.ready = std::make_shared<Hdf5Operator>(name.path, info.dataset);
     return source;
   }
@@ -281,20 +281,22 @@ std::string kind_in_words(const LoadOptions& options) {
 }  // namespace
 
 void LoadOptions::visit(OptionVisitor& v) {
-  v.visit_enum("as", kind, "what the numbers in the file are");
-  v.visit("variable", variable, "which array of a .mat, .npz or .h5 file");
-  v.visit("kernel", kernel, "as kernel: the function of two points");
-  v.visit("bandwidth", bandwidth, "as kernel: h of the function; 0: the median rule");
-  v.visit("degree", degree, "as kernel: power of the polynomial");
-  v.visit("offset", offset, "as kernel: constant of the polynomial");
-  v.visit("directed", directed, "edge list: keep directions");
-  v.visit("keep_explicit_zeros", keep_explicit_zeros, "sparse: store entries that are given as 0");
+  v.visit_enum("as", kind, "interpretation of the numbers in the file");
+  v.visit("variable", variable, "name of the array in a .mat, .npz or .h5 file");
+  v.visit("kernel",
+          kernel,
+          "as kernel: gaussian, laplacian, matern32, matern52, polynomial, linear or cosine");
+  v.visit("bandwidth", bandwidth, "as kernel: bandwidth h of the function; 0: the median rule");
+  v.visit("degree", degree, "as kernel: degree of the polynomial kernel");
+  v.visit("offset", offset, "as kernel: constant term of the polynomial kernel");
+  v.visit("directed", directed, "edge list: keep the directions of edges");
+  v.visit("keep_explicit_zeros", keep_explicit_zeros, "sparse files: store entries given as 0");
   v.visit("allow_external",
           allow_external,
           "HDF5, .mat 7.3: follow external links, external storage and virtual datasets");
   v.visit("skip_columns",
           skip_columns,
-          "points, samples: columns to leave out, counted from 0, as in 0,5 or last");
+          "points, samples: columns to omit, counted from 0, such as 0,5 or last");
 }
 
 void leave_datasets_in_files(Index bytes) { dataset_limit() = bytes; }
@@ -308,9 +310,10 @@ LoadedMatrix load(const std::string& path, const LoadOptions& options) {
   loaded.matrix = make_operator(path, source, options);
   loaded.notes = std::move(source.notes);
   if (const double difference = loaded.matrix->known_facts().averaged_asymmetry; difference > 0) {
-    loaded.notes.push_back(fmt::format(
-        "symmetric to rounding: mirror images that differ by up to {:.2g} count as equal",
-        difference));
+    loaded.notes.push_back(
+        fmt::format("symmetric up to rounding: mirrored entries that differ by up to {:.2g} are "
+                    "treated as equal",
+                    difference));
   }
   loaded.provenance = {path,
                        kind_in_words(options),

@@ -104,7 +104,7 @@ std::string only_matrix(const std::string& path) {
   }
   if (chosen.size() > 1) {
     throw FileError(
-        fmt::format("{}: several matrices, name one of them: {}", path, in_words(entries, true)));
+        fmt::format("{}: several matrices; name one of them: {}", path, in_words(entries, true)));
   }
   return chosen.front();
 }
@@ -159,13 +159,15 @@ Shape shape_of(const matvar_t& variable, const std::string& label) {
     throw FileError(fmt::format("{}: complex; only real matrices are read", label));
   }
   if (variable.rank != 2) {
-    throw FileError(fmt::format("{}: {} dimensions where 2 are read", label, variable.rank));
+    throw FileError(fmt::format("{}: {} dimensions; 2 are supported", label, variable.rank));
   }
   const std::size_t largest = std::size_t{1} << 48;
   if (variable.dims[0] < 1 || variable.dims[1] < 1 || variable.dims[0] > largest ||
       variable.dims[1] > largest) {
-    throw FileError(
-        fmt::format("{}: {} x {} is no matrix", label, variable.dims[0], variable.dims[1]));
+    throw FileError(fmt::format("{}: {} x {} is not a matrix; sizes start at 1",
+                                label,
+                                variable.dims[0],
+                                variable.dims[1]));
   }
   return {static_cast<Index>(variable.dims[0]), static_cast<Index>(variable.dims[1])};
 }
@@ -266,7 +268,7 @@ SparseMatrix sparse_matrix(const matvar_t& variable, Shape shape, const std::str
         const Index row = parts.ir[k];
         const Index place = next[static_cast<std::size_t>(row)]++;
         if (place > pointers[row] && A.innerIndexPtr()[place - 1] == j) {
-          throw FileError(fmt::format("{}: entry ({}, {}) is there twice", label, row + 1, j + 1));
+          throw FileError(fmt::format("{}: entry ({}, {}) occurs twice", label, row + 1, j + 1));
         }
         A.innerIndexPtr()[place] = j;
         A.valuePtr()[place] = static_cast<double>(values[k]);

@@ -6,8 +6,8 @@ namespace matapprox {
 
 FileMatrix read_mat(const std::string& path, const std::string& /*variable*/) {
   throw NotAvailable(path +
-                     ": this build does not read MATLAB files (MATAPPROX_WITH_MATIO=OFF); Python "
-                     "reads them by scipy.io.loadmat, of version 7.3 by h5py");
+                     ": this build does not read MATLAB files (MATAPPROX_WITH_MATIO=OFF); in "
+                     "Python use scipy.io.loadmat, or h5py for version 7.3");
 }
 
 std::string matio_version() { return {}; }

@@ -44,11 +44,11 @@ bool inflates(std::string_view data, std::uint64_t most, const std::string& name
   const bool too_long = stream.total_out > most;
   inflateEnd(&stream);
   if (too_long) {
-    throw FileError(fmt::format(
-        "{}: a variable inflates to more than {} bytes, out of all proportion; if it is what it "
-        "should be, save it uncompressed (save -v7.3 or -v6)",
-        name,
-        most));
+    throw FileError(
+        fmt::format("{}: a variable inflates to more than {} bytes, too much for its compressed "
+                    "size; if that is correct, save it uncompressed (save -v7.3 or -v6)",
+                    name,
+                    most));
   }
   return state == Z_STREAM_END;
 }
@@ -71,7 +71,7 @@ void check_elements(std::string_view bytes, bool big_endian, const std::string& 
     at += 8;
     if (size > bytes.size() - at) {
       throw FileError(
-          fmt::format("{}: truncated: the variable at byte {} has {} bytes, {} are there",
+          fmt::format("{}: truncated: the variable at byte {} has {} bytes, but only {} remain",
                       name,
                       at - 8,
                       size,
@@ -97,8 +97,7 @@ Version check_structure(std::string_view bytes, const std::string& name) {
   const int major = static_cast<unsigned char>(bytes[big_endian ? 124 : 125]);
   if (major == 2) {
     if (bytes.substr(std::min<std::size_t>(512, bytes.size()), 4) != "\x89HDF") {
-      throw FileError(
-          fmt::format("{}: truncated: no HDF5 part behind the MATLAB 7.3 header", name));
+      throw FileError(fmt::format("{}: truncated: no HDF5 part after the MATLAB 7.3 header", name));
     }
     return Version::k73;
   }

@@ -131,8 +131,8 @@ void require_name(const std::string& path, const std::string& name) {
   }
   legal = legal && name[0] != '_' && (name[0] < '0' || name[0] > '9');
   require(legal,
-          "{}: '{}' is no name of a MATLAB variable (a letter, then letters, digits and _, at most "
-          "{})",
+          "{}: '{}' is not a valid name of a MATLAB variable (a letter, then letters, digits and "
+          "_, at most {})",
           path,
           name,
           kLongestName);

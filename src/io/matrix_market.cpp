@@ -41,7 +41,7 @@ std::string explain_entry(const Header& h, std::string_view line, Misfit& misfit
     }
   }
   if (fields.size() != expected) {
-    return fmt::format("{} has {} fields, an entry must have {}: {}",
+    return fmt::format("{} has {} fields; an entry must have {}: {}",
                        in_quotes(line),
                        fields.size(),
                        expected,
@@ -252,7 +252,7 @@ void check_values(const Header& h,
     fail_at_line(
         name,
         h.size_line,
-        fmt::format("{} values follow, {} x {} needs {}", seen, h.rows, h.cols, h.entries));
+        fmt::format("{} values follow, but {} x {} needs {}", seen, h.rows, h.cols, h.entries));
   }
 }
 

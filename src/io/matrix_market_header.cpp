@@ -36,8 +36,8 @@ class Banner {
     }
     if (words_.size() != 5) {
       fail(
-          fmt::format("the header has {} words, it must have 5: "
-                      "%%MatrixMarket matrix <format> <field> <symmetry>",
+          fmt::format("the header has {} words; it must have 5: %%MatrixMarket matrix <format> "
+                      "<field> <symmetry>",
                       words_.size()));
     }
     if (words_[1] != "matrix") refuse("object", words_[1], "matrix");
@@ -50,7 +50,7 @@ class Banner {
     header.field = field(words_[3]);
     header.symmetry = symmetry(words_[4]);
     if (!header.coordinate && header.field == Field::kPattern) {
-      fail("a pattern must be in coordinate format, this header says array");
+      fail("a pattern must be in coordinate format; this header says array");
     }
     if (header.field == Field::kPattern && header.symmetry == Symmetry::kSkewSymmetric) {
       fail("a pattern cannot be skew-symmetric");
@@ -74,7 +74,7 @@ class Banner {
 
   [[noreturn]] void refuse(const char* what, const std::string& word, const char* allowed) const {
     fail(fmt::format(
-        "{} {} is not supported, it must be one of: {}", what, in_quotes(word), allowed));
+        "{} {} is not supported; it must be one of: {}", what, in_quotes(word), allowed));
   }
   [[noreturn]] void fail(const std::string& what) const { fail_at(name_, text_, start_, what); }
 
@@ -96,7 +96,7 @@ void read_sizes(std::string_view line,
     fail_at(name,
             text,
             start,
-            fmt::format("the size line {} has {} fields, it must have {}: {}",
+            fmt::format("the size line {} has {} fields; it must have {}: {}",
                         in_quotes(line),
                         fields.size(),
                         expected,
@@ -122,7 +122,7 @@ void check_sizes(std::string_view text, std::size_t start, const std::string& na
   const auto fail = [&](const std::string& what) { fail_at(name, text, start, what); };
   if (h.symmetry != Symmetry::kGeneral && h.rows != h.cols) {
     fail(fmt::format(
-        "a symmetric or skew-symmetric matrix must be square, this is {} x {}", h.rows, h.cols));
+        "a symmetric or skew-symmetric matrix must be square; this is {} x {}", h.rows, h.cols));
   }
   Index places = 0;
   if (__builtin_mul_overflow(h.rows, h.cols, &places)) {
@@ -141,7 +141,7 @@ void check_sizes(std::string_view text, std::size_t start, const std::string& na
   const Index most = (static_cast<Index>(text.size() - h.body) + 1) / shortest;
   if (h.entries > most) {
     fail(fmt::format(
-        "{} entries are declared, the rest of the file has room for at most {}", h.entries, most));
+        "{} entries are declared; the rest of the file has room for at most {}", h.entries, most));
   }
 }
 
@@ -162,7 +162,7 @@ void check_start(std::string_view start, const std::string& name) {
 
 Header parse_header(std::string_view text, const std::string& name) {
   if (text.empty())
-    fail_in(name, "the file is empty, a MatrixMarket file starts with '%%MatrixMarket'");
+    fail_in(name, "the file is empty; a MatrixMarket file starts with '%%MatrixMarket'");
   Header header;
   LineReader reader(text);
   reader.advance();

@@ -35,7 +35,7 @@ class DictionaryReader {
       } else if (key == "shape") {
         shape = sizes();
       } else {
-        fail(fmt::format("unknown key {}, it must be descr, fortran_order or shape",
+        fail(fmt::format("unknown key {}; it must be descr, fortran_order or shape",
                          in_quotes(key)));
       }
       if (!take(',')) {
@@ -44,7 +44,7 @@ class DictionaryReader {
       }
     }
     skip();
-    if (p_ != end_) fail("the header goes on after its dictionary");
+    if (p_ != end_) fail("the header continues after its dictionary");
     if (!descr || !fortran_order || !shape)
       fail("the header must have the keys descr, fortran_order and shape");
   }
@@ -86,7 +86,7 @@ class DictionaryReader {
   std::string_view descriptor() {
     skip();
     if (p_ != end_ && *p_ == '[')
-      fail(fmt::format("structured arrays are not supported, only {}", kAllowedTypes));
+      fail(fmt::format("structured arrays are not supported; supported: {}", kAllowedTypes));
     return string();
   }
 
@@ -136,8 +136,9 @@ void read_type(std::string_view descr, const std::string& name, FileNumbers& hea
   constexpr std::array<std::string_view, 11> kTypes{
       "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"};
   if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) {
-    fail_in(name,
-            fmt::format("type {} is not supported, only {}", in_quotes(descr), kAllowedTypes));
+    fail_in(
+        name,
+        fmt::format("type {} is not supported; supported: {}", in_quotes(descr), kAllowedTypes));
   }
   header.kind = type[0];
   header.item_size = type[1] - '0';
@@ -146,7 +147,7 @@ void read_type(std::string_view descr, const std::string& name, FileNumbers& hea
 
 void read_shape(const std::vector<Index>& shape, const std::string& name, FileNumbers& header) {
   if (shape.empty() || shape.size() > 2) {
-    fail_in(name, fmt::format("the array has {} dimensions, it must have 1 or 2", shape.size()));
+    fail_in(name, fmt::format("the array has {} dimensions; it must have 1 or 2", shape.size()));
   }
   header.rows = shape[0];
   header.cols = shape.size() == 2 ? shape[1] : 1;
@@ -163,7 +164,7 @@ void check_length(Index file_bytes, const std::string& name, const FileNumbers& 
   if (__builtin_mul_overflow(header.rows, header.cols, &count) ||
       __builtin_mul_overflow(count, header.item_size, &size) || size != have) {
     fail_in(name,
-            fmt::format("{} bytes of numbers, {} x {} numbers of {} bytes need {}",
+            fmt::format("{} bytes of numbers, but {} x {} numbers of {} bytes need {}",
                         have,
                         header.rows,
                         header.cols,
@@ -184,7 +185,7 @@ HeaderSizes header_sizes(std::string_view bytes, const std::string& name) {
   if (bytes.size() < 12) fail_in(name, "the file is cut off within its header");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3)
-    fail_in(name, fmt::format("format version {}, it must be 1, 2 or 3", version));
+    fail_in(name, fmt::format("format version {}; it must be 1, 2 or 3", version));
   const std::size_t length_size = version == 1 ? 2 : 4;
   return {8 + length_size, little_endian(bytes, 8, length_size)};
 }
@@ -204,7 +205,7 @@ FileNumbers read_dictionary(std::string_view text, const std::string& name) {
 void check_npy_start(std::string_view start, const std::string& name) {
   if (start.substr(0, kMagic.size()) == kMagic) return;
   fail_in(name,
-          start.empty() ? "the file is empty, a NumPy file starts with '\\x93NUMPY'"
+          start.empty() ? "the file is empty; a NumPy file starts with '\\x93NUMPY'"
                         : "not a NumPy file, which starts with '\\x93NUMPY'");
 }
 

@@ -212,7 +212,7 @@ bool is_nan_or_infinity(std::string_view token) {
 std::string explain_real(std::string_view token) {
   if (token.empty()) return "a number is missing";
   if (is_nan_or_infinity(token))
-    return fmt::format("{} is not allowed, values must be finite", in_quotes(token));
+    return fmt::format("{} is not allowed; values must be finite", in_quotes(token));
   const std::string word = bare_word(token);
   double value = 0;
   const bool numeric = !word.empty() && (number_text::is_digit(word[0]) || word[0] == '.');

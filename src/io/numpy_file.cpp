@@ -57,11 +57,12 @@ std::string chosen_variable(const std::vector<std::string>& names,
   if (names.empty()) fail_in(name, "the archive holds no .npy array");
   if (wanted.empty()) {
     if (names.size() > 1)
-      fail_in(name, fmt::format("{} arrays, choose one: {}", names.size(), joined(names)));
+      fail_in(name, fmt::format("{} arrays; choose one: {}", names.size(), joined(names)));
     return names[0];
   }
   if (std::find(names.begin(), names.end(), wanted) == names.end()) {
-    fail_in(name, fmt::format("no array {}, there are: {}", in_quotes(wanted), joined(names)));
+    fail_in(name,
+            fmt::format("no array {}; the archive holds: {}", in_quotes(wanted), joined(names)));
   }
   return wanted;
 }
@@ -110,7 +111,7 @@ Matrix parse_npy(std::string_view bytes, const std::string& name) {
 }
 
 Matrix parse_npz(std::string_view bytes, const std::string& name, const std::string& variable) {
-  if (bytes.empty()) fail_in(name, "the file is empty, an .npz file is a zip archive");
+  if (bytes.empty()) fail_in(name, "the file is empty; an .npz file is a zip archive");
   const auto members = zip_directory(bytes, name);
   const std::string wanted = chosen_variable(variables_of(members), variable, name) + ".npy";
   const auto member = std::find_if(
@@ -122,7 +123,7 @@ Matrix parse_npz(std::string_view bytes, const std::string& name, const std::str
                                                                static_cast<double>(numbers.cols),
                      static_cast<double>(member->packed.size()),
                      label,
-                     "if it is what it should be, save it uncompressed");
+                     "if the size is correct, save it uncompressed");
   return parse_npy(content, label);
 }
 

@@ -92,8 +92,8 @@ class PajekReader {
     finish_matrix();
     if (order_ == 0) {
       fail_in(name_,
-              text_.empty() ? "the file is empty, a Pajek network starts with '*Vertices'"
-                            : "no '*Vertices' line, a Pajek network needs one");
+              text_.empty() ? "the file is empty; a Pajek network starts with '*Vertices'"
+                            : "no '*Vertices' line; a Pajek network needs one");
     }
     return entries_.assemble(order_, 0, false, name_);
   }
@@ -104,7 +104,7 @@ class PajekReader {
     FieldReader fields(line);
     const std::optional<Section> named = section_named(fields.next());
     if (!named)
-      fail(fmt::format("{} begins no section that is read: {}", in_quotes(line), section_names()));
+      fail(fmt::format("{} is not a supported section: {}", in_quotes(line), section_names()));
     const Section section = *named;
     // A partition or vector behind the network has a '*Vertices' line of its own.
     if (section == Section::kVertices && section_ == Section::kOther && order_ != 0) return;
@@ -119,7 +119,7 @@ class PajekReader {
 
   void read_order(std::string_view field) {
     constexpr Index kLargestOrder = 999999999999999999;
-    if (order_ != 0) fail("a second '*Vertices', a file must hold one network");
+    if (order_ != 0) fail("a second '*Vertices'; a file must hold one network");
     const char* const end = field.data() + field.size();
     if (read_whole(field.data(), end, order_) != end || order_ < 1) {
       fail("number of vertices: " + explain_whole(field, 1, kLargestOrder));
@@ -212,14 +212,14 @@ class PajekReader {
       if (value != 0) entries_.add(matrix_row_, column, value);
     }
     if (column < order_)
-      fail(fmt::format("{} numbers in a row of '*Matrix', it must have {}", column, order_));
+      fail(fmt::format("{} numbers in a row of '*Matrix'; it must have {}", column, order_));
     ++matrix_row_;
   }
 
   /// Throws if a '*Matrix' is incomplete at the next section or the end of the file.
   void finish_matrix() const {
     if (section_ == Section::kMatrix && matrix_row_ < order_) {
-      fail(fmt::format("'*Matrix' has {} rows, it must have {}", matrix_row_, order_));
+      fail(fmt::format("'*Matrix' has {} rows; it must have {}", matrix_row_, order_));
     }
   }
 

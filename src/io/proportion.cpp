@@ -16,13 +16,13 @@ void require_proportion(double bytes,
   constexpr double kAlwaysAllowed = 128.0 * (1 << 20);
   constexpr double kBytesPerByte = 256;
   if (bytes > std::max(kAlwaysAllowed, kBytesPerByte * file_bytes)) {
-    throw FileError(
-        fmt::format("{}: its {:.0f} bytes ask for {:.3g} GB of memory, out of all proportion{}{}",
-                    name,
-                    file_bytes,
-                    bytes / 1e9,
-                    advice.empty() ? "" : "; ",
-                    advice));
+    throw FileError(fmt::format(
+        "{}: its {:.0f} bytes would need {:.3g} GB of memory, too much for a file of this size{}{}",
+        name,
+        file_bytes,
+        bytes / 1e9,
+        advice.empty() ? "" : "; ",
+        advice));
   }
   require_memory(bytes, name);
 }

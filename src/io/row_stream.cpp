@@ -157,7 +157,7 @@ class NpyRows final : public RowStream {
     require_memory(static_cast<double>(numbers_.fortran_order ? 2 * all_bytes : 2 * row_bytes),
                    name);
     if (width > 0 && numbers_.cols != width) {
-      fail_in(name, fmt::format("{} columns, the blocks before have {}", numbers_.cols, width));
+      fail_in(name, fmt::format("{} columns; the blocks before have {}", numbers_.cols, width));
     }
   }
 
@@ -179,7 +179,7 @@ class TableRows final : public RowStream {
     for (std::string& note : table_notes_) notes_.push_back(std::move(note));
     table_notes_.clear();
     if (reader_.rows() == 0) {
-      if (!reader_.has_rows()) fail_in(bytes_->name(), "no row of numbers, at least one is needed");
+      if (!reader_.has_rows()) fail_in(bytes_->name(), "no row of numbers; at least one is needed");
       return false;
     }
     rows = reader_.take();
@@ -196,7 +196,7 @@ class TableRows final : public RowStream {
         fail_in(bytes_->name(), fmt::format("a line of more than {} bytes", kLongestLine));
       piece = bytes_->peek(wanted);
       if (piece.find('\0') != std::string_view::npos)
-        fail_in(bytes_->name(), "holds zero bytes, it is no text");
+        fail_in(bytes_->name(), "contains zero bytes; it is not text");
       const std::size_t line_end = piece.rfind('\n');
       const bool all = static_cast<Index>(piece.size()) < wanted;
       length = all ? piece.size() : (line_end == std::string_view::npos ? 0 : line_end + 1);
@@ -220,12 +220,12 @@ std::unique_ptr<RowStream> open_pipe(const std::string& path) {
   if (start.substr(0, kNpyMagic.size()) == kNpyMagic)
     return std::make_unique<NpyRows>(std::move(bytes), false);
   const bool compressed = start.substr(0, 2) == "\x1f\x8b";
-  if (compressed) fail_in(name, "it is compressed; unpack it on the way, as by zcat");
+  if (compressed) fail_in(name, "it is compressed; decompress it first, for example with zcat");
   const bool is_binary = start.substr(0, 4) == "\x89HDF" || start.substr(0, 6) == "MATLAB";
   if (is_binary || format_of_bytes(start) != FileFormat::kDelimited) {
     fail_in(name,
-            "a stream has .npy arrays one after the other or lines of a table; other formats are "
-            "read by the name of their file");
+            "a stream holds consecutive .npy arrays or the lines of a table; for other formats "
+            "give the name of the file");
   }
   return std::make_unique<TableRows>(std::move(bytes));
 }
@@ -250,8 +250,8 @@ void require_row_proportion(const LinearOperator& A, const std::string& path) {
   const double entries = static_cast<double>(A.cost().stored_numbers);
   if (numbers <= std::max(kAlwaysAllowed, kNumbersPerEntry * entries)) return;
   fail_in(path,
-          fmt::format("{} x {} with {:.0f} stored numbers: reading its rows as they stand is out "
-                      "of all proportion; `approximate` takes the stored numbers alone",
+          fmt::format("{} x {} with {:.0f} stored numbers: reading its rows, including the zeros, "
+                      "takes too long; `approximate` reads only the stored numbers",
                       A.rows(),
                       A.cols(),
                       entries));
@@ -267,7 +267,7 @@ std::unique_ptr<RowStream> open_hdf5(const FileName& name,
                                      bool allow_external) {
   const std::string dataset = name.dataset.empty() ? variable : name.dataset;
   require(name.dataset.empty() || variable.empty() || variable == name.dataset,
-          "{}: both dataset '{}' and variable '{}' were asked for",
+          "{}: both dataset '{}' and variable '{}' were requested",
           name.path,
           name.dataset,
           variable);
@@ -292,7 +292,7 @@ std::unique_ptr<RowStream> open_named_file(const std::string& path,
   const bool has_variables =
       format == FileFormat::kMat || format == FileFormat::kNpz || format == FileFormat::kHdf5;
   require(variable.empty() || has_variables,
-          "{}: variable '{}' was asked for, but only .mat, .npz and .h5 files have variables",
+          "{}: variable '{}' was requested, but only .mat, .npz and .h5 files have variables",
           path,
           variable);
   require(!allow_external || format == FileFormat::kHdf5 || format == FileFormat::kMat,
@@ -319,7 +319,7 @@ std::vector<std::string> files_of(const std::string& directory) {
     format_of_name(path);
     names.push_back(name);
   }
-  if (names.empty()) fail_in(directory, "an empty directory, at least one file is needed");
+  if (names.empty()) fail_in(directory, "an empty directory; at least one file is needed");
   std::sort(names.begin(), names.end(), natural_order);
   return names;
 }
@@ -358,7 +358,7 @@ class DirectoryRows final : public RowStream {
       const std::size_t at = parts_.size();
       if (at >= names_.size() || names_[at] != part.name) {
         fail_in(directory_,
-                fmt::format("the next row block is {}, it was {} when the sketch was begun",
+                fmt::format("the next row block is {}; it was {} when the sketch was started",
                             at < names_.size() ? names_[at] : "missing",
                             part.name));
       }
@@ -375,7 +375,7 @@ class DirectoryRows final : public RowStream {
   void check_width(Index width, const std::string& path) {
     if (width_ == 0) width_ = width;
     if (width != width_)
-      fail_in(path, fmt::format("{} columns, the row blocks before have {}", width, width_));
+      fail_in(path, fmt::format("{} columns; the row blocks before have {}", width, width_));
   }
 
   std::string directory_;

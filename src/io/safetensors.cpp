@@ -131,7 +131,7 @@ void check_tensor(const std::string& path,
     fits = fits && extent >= 0 && !__builtin_mul_overflow(wanted, extent, &wanted);
   }
   require(fits && wanted == count,
-          "{}: tensor '{}' has {} values, its shape is [{}]",
+          "{}: tensor '{}' has {} values, but its shape is [{}]",
           path,
           tensor.name,
           count,

@@ -62,7 +62,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     const auto* const found = std::find(kTypeNames.begin(), kTypeNames.end(), value);
     if (found == kTypeNames.end()) {
       fail(fmt::format(
-          "has type {}, only {} are read", in_quotes(value), fmt::join(kTypeNames, ", ")));
+          "has type {}; only {} are read", in_quotes(value), fmt::join(kTypeNames, ", ")));
     }
     entries.back().type = static_cast<Type>(found - kTypeNames.begin());
     return true;
@@ -88,7 +88,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
         where_ == Where::kTop ? names_.insert(value).second : keys_.insert(value).second;
     if (where_ == Where::kTop) {
       tensor_ = value;
-      if (!fresh) fail("is there twice");
+      if (!fresh) fail("occurs twice");
       return true;
     }
     key_ = value;
@@ -96,7 +96,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
     const bool known = value == "dtype" || value == "shape" || value == "data_offsets";
     if (where_ == Where::kTensor && !known) {
       fail(
-          fmt::format("has the key {}, it must be dtype, shape or data_offsets", in_quotes(value)));
+          fmt::format("has the key {}; it must be dtype, shape or data_offsets", in_quotes(value)));
     }
     return true;
   }
@@ -143,15 +143,15 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   /// Throws for a value that is not allowed here.
   [[noreturn]] void refuse(const std::string& value) const {
     if (where_ == Where::kOutside) {
-      fail_in(file_, fmt::format("the header is {}, it must be an object", value));
+      fail_in(file_, fmt::format("the header is {}; it must be an object", value));
     }
     if (where_ == Where::kMetadata) {
       fail_in(file_,
-              fmt::format("{} {} is {}, it must be text", kMetadataKey, in_quotes(key_), value));
+              fmt::format("{} {} is {}; it must be text", kMetadataKey, in_quotes(key_), value));
     }
-    if (where_ == Where::kTop) fail(fmt::format("is {}, it must be an object", value));
+    if (where_ == Where::kTop) fail(fmt::format("is {}; it must be an object", value));
     const char* const wanted = key_ == "dtype" ? "text" : "a list of whole numbers in 0..2^62";
-    fail(fmt::format("has {} {}, it must be {}", key_, value, wanted));
+    fail(fmt::format("has {} {}; it must be {}", key_, value, wanted));
   }
 
   const std::string& file_;
@@ -184,7 +184,7 @@ void check_place(const Entry& entry, std::uint64_t have, const std::string& file
   }
   const auto wanted = bytes_of_shape(entry);
   if (wanted != entry.end - entry.begin) {
-    fail(fmt::format("has {} bytes, its shape [{}] of {} needs {}",
+    fail(fmt::format("has {} bytes, but its shape [{}] of {} needs {}",
                      entry.end - entry.begin,
                      fmt::join(entry.shape, ", "),
                      kTypeNames[static_cast<std::size_t>(entry.type)],
@@ -209,14 +209,14 @@ void check_tiling(std::vector<Entry>& entries, std::uint64_t have, const std::st
     next = entry.end;
   }
   if (next != have) {
-    fail_in(file, fmt::format("{} bytes of data, the tensors have {}", have, next));
+    fail_in(file, fmt::format("{} bytes of data; the tensors have {}", have, next));
   }
 }
 
 }  // namespace
 
 Header parse_header(std::string_view bytes, const std::string& file) {
-  if (bytes.empty()) fail_in(file, "the file is empty, a safetensors file has 10 bytes or more");
+  if (bytes.empty()) fail_in(file, "the file is empty; a safetensors file has 10 bytes or more");
   if (bytes.size() < kSizeField) fail_in(file, "the file is cut off within the size of its header");
   const std::uint64_t size = little_endian(bytes, 0, kSizeField);
   if (size > kLargestHeader) {

@@ -254,7 +254,7 @@ Summary read_summary(const Location& root) {
 double size_of(const Location& place, const std::string& name) {
   const double value = hdf5::get_number(place, name);
   if (!(value >= 0 && std::isfinite(value)))
-    fail(place, fmt::format("attribute '{}' is {}, it must be finite and at least 0", name, value));
+    fail(place, fmt::format("attribute '{}' is {}; it must be finite and at least 0", name, value));
   return value;
 }
 

@@ -27,11 +27,11 @@ void check_values(const double* values, Index count, Precision precision, const 
     if (!std::isfinite(values[i])) {
       throw NumericalError(fmt::format("{}: a factor holds NaN or Inf", place.file));
     }
-    require(rounded_number(values[i], precision) == values[i],
-            "{0}: a factor to be saved as {1} holds values that are not {1}s; round_factors makes "
-            "it so",
-            place.file,
-            enum_name(precision));
+    require(
+        rounded_number(values[i], precision) == values[i],
+        "{0}: a factor to be saved as {1} holds values that are not {1}s; call round_factors first",
+        place.file,
+        enum_name(precision));
   }
 }
 

@@ -91,7 +91,7 @@ void write_parts(const Location& root, const std::vector<StreamPart>& parts) {
   std::vector<Index> rows;
   for (const StreamPart& part : parts) {
     require(part.name.find('\n') == std::string::npos,
-            "{}: a part whose name has a line end in it",
+            "{}: the name of a part contains a line break",
             root.file);
     names += part.name + '\n';
     rows.push_back(part.rows);

@@ -111,8 +111,8 @@ class Inflater {
 
 [[noreturn]] void fail_inflated(const std::string& name, std::size_t limit) {
   fail_in(name,
-          fmt::format("inflates to more than {} bytes, out of all proportion; if it is what it "
-                      "should be, unpack it with gunzip first",
+          fmt::format("inflates to more than {} bytes, too much for its compressed size; if that "
+                      "is correct, decompress it with gunzip first",
                       limit));
 }
 
@@ -175,7 +175,7 @@ std::string display_name(const std::string& path) { return path == "-" ? "standa
 void require_text(std::string_view start, const std::string& name) {
   const std::size_t zero = start.find('\0');
   if (zero == std::string_view::npos) return;
-  fail_at(name, start, zero, fmt::format("byte {} is zero: this is not a text", zero));
+  fail_at(name, start, zero, fmt::format("byte {} is zero: this is not text", zero));
 }
 
 InputBytes gunzip(std::string_view compressed,
@@ -218,7 +218,7 @@ InputBytes read_all(const std::string& path, const StartCheck& check) {
   if (descriptor.value() < 0) fail_system(name, errno);
   InputBytes bytes = read_descriptor(descriptor.value(), name, check);
   if (is_gzip(bytes)) return gunzip(bytes, name, {}, check);
-  if (path.ends_with(".gz")) fail_in(name, "is named .gz but does not start as gzip does");
+  if (path.ends_with(".gz")) fail_in(name, "is named .gz but does not start with a gzip header");
   return bytes;
 }
 

@@ -29,7 +29,7 @@ void fail_at_line(const std::string& name, Index line, const std::string& what, 
 
 void fail_not_finite(const std::string& name, Index row, Index col, double value) {
   throw NumericalError(
-      fmt::format("{}: row {}, column {}, counted from 1: {} is not allowed, values must be finite",
+      fmt::format("{}: row {}, column {}, counted from 1: {} is not allowed; values must be finite",
                   name,
                   row + 1,
                   col + 1,

@@ -27,7 +27,7 @@ using zip::kLocalSize;
 using zip::kOnly64;
 
 constexpr std::uint64_t kMaxFromDeflate = 1032;
-constexpr const char* kUnpackFirst = "if it is what it should be, save it uncompressed";
+constexpr const char* kUnpackFirst = "if the size is correct, save it uncompressed";
 constexpr std::size_t kPiece = std::size_t{1} << 30;  // zlib counts in 32 bits
 
 /// Reads the directory of an archive; checks every access.
@@ -75,21 +75,21 @@ class DirectoryReader {
   void find_directory() {
     const std::uint64_t end = find_end();
     count_ = number(end + 10, 2, "the number of members");
-    at_ = number(end + 16, 4, "the directory's place");
+    at_ = number(end + 16, 4, "the directory's offset");
     if (number(end + 4, 2, "the disk number") != number(end + 6, 2, "the disk number")) {
       fail("the archive is split over several files");
     }
     if (end >= kEnd64LocatorSize &&
         little_endian(bytes_, end - kEnd64LocatorSize, 4) == kEnd64LocatorSignature) {
       const std::uint64_t end64 =
-          number(end - kEnd64LocatorSize + 8, 8, "the ZIP64 record's place");
+          number(end - kEnd64LocatorSize + 8, 8, "the ZIP64 record's offset");
       const auto record = piece(end64, kEnd64Size, "the ZIP64 record");
       if (little_endian(record, 0, 4) != kEnd64Signature) fail("the ZIP64 record is damaged");
       count_ = little_endian(record, 32, 8);
       at_ = little_endian(record, 48, 8);
     }
     if (count_ > bytes_.size() / kCentralSize) {
-      fail(fmt::format("{} members are declared, the file has room for at most {}",
+      fail(fmt::format("{} members are declared; the file has room for at most {}",
                        count_,
                        bytes_.size() / kCentralSize));
     }
@@ -110,7 +110,7 @@ class DirectoryReader {
     if ((field(8, 2) & 1) != 0) fail(fmt::format("member {} is encrypted", in_quotes(member.name)));
     const std::uint64_t method = field(10, 2);
     if (method != 0 && method != 8) {
-      fail(fmt::format("member {} is packed by method {}, it must be 0 (stored) or 8 (deflated)",
+      fail(fmt::format("member {} is packed by method {}; it must be 0 (stored) or 8 (deflated)",
                        in_quotes(member.name),
                        method));
     }

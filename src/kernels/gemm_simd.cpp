@@ -579,8 +579,10 @@ void choose_target(const std::string& name) {
   // The query for the list may have set the best target.
   hwy::GetChosenTarget().Update(chosen != 0 ? chosen : former);
   if (chosen != 0) return allow_amx(amx);
-  throw InvalidArgument(fmt::format(
-      "instruction set '{}' is not one that this CPU has: {}", name, fmt::join(names, ", ")));
+  throw InvalidArgument(
+      fmt::format("instruction set '{}' is not supported by this CPU; supported: {}",
+                  name,
+                  fmt::join(names, ", ")));
 }
 
 template <>

@@ -23,7 +23,7 @@ template <class... Parameters, class... Arguments>
 void call(const char* routine, void (*function)(Parameters*...), Arguments*... arguments) {
   if (function == nullptr) {
     throw NotAvailable(std::string(routine) +
-                       ": this build has no LAPACK of its own, and was given none (use_lapack)");
+                       ": this build has no LAPACK of its own, and none was set (use_lapack)");
   }
   function(const_cast<Parameters*>(arguments)...);
 }

@@ -135,7 +135,7 @@ class ErrorProducts {
     image -= other;
     if (!image.allFinite()) {
       throw NumericalError(fmt::format(
-          "certify: a product with {} less {} is not finite", A_.description(), B_.description()));
+          "certify: a product with {} minus {} is not finite", A_.description(), B_.description()));
     }
     divide_by_power_of_two(image, exponent_);
     return image;

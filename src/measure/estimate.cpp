@@ -137,7 +137,7 @@ NormEstimate estimate_norm(Index m,
                            const std::function<Matrix(const Matrix&)>& product,
                            const std::function<void()>& between_blocks) {
   require(
-      options.probes >= 8, "measure: {} probes are too few, at least 8 are needed", options.probes);
+      options.probes >= 8, "measure: {} probes are too few; at least 8 are needed", options.probes);
   const Index width = block_width(m, n);
   ImageAngles images;
   for (Index first = 0; first < options.probes; first += width) {

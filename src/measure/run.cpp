@@ -48,10 +48,11 @@ Approximation rounded(const Approximation& exact, Precision precision) {
   const double moved = (before - result.apply(x)).norm() / before.norm();
   if (moved > std::min(kOrdinaryRounding * rounding_of(precision), 0.1)) {
     std::string& message = result.summary.message;
-    message += fmt::format("{}storing {}s moves the product by {:.1e} of it, doubles would not",
-                           message.empty() ? "" : "; ",
-                           enum_name(precision),
-                           moved);
+    message +=
+        fmt::format("{}storing {}s changes the product by {:.1e} of its norm; doubles would not",
+                    message.empty() ? "" : "; ",
+                    enum_name(precision),
+                    moved);
   }
   return result;
 }
@@ -63,8 +64,8 @@ void require_finite(const Approximation& fitted) {
     if (std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }))
       continue;
     throw NumericalError(
-        fmt::format("{}: numbers on the way leave the range of doubles; factor {} "
-                    "of the result holds NaN or Inf",
+        fmt::format("{}: intermediate values exceed the range of doubles; factor {} of the result "
+                    "holds NaN or Inf",
                     fitted.summary.method,
                     factor.name));
   }

@@ -87,7 +87,7 @@ class Search {
     if (cut_short) {
       summary.termination =
           control_.interrupted() ? Termination::kInterrupted : Termination::kMaxSeconds;
-      add_message(summary, "the search for the target error was cut short");
+      add_message(summary, "the search for the target error was stopped early");
     } else if (smallest_reaching_) {
       summary.termination = Termination::kTargetReached;
     }

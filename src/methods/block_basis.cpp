@@ -119,7 +119,7 @@ void BlockBasis::load(const std::string& name, const ResumeState& state) {
   const Index randoms = state.counter(name + "_randoms");
   const auto require_fit = [&](bool fits) {
     require(fits,
-            "the state to resume is of another basis than {} columns of {}",
+            "the state to resume does not match this basis of {} columns with {} rows",
             values_.cols(),
             values_.rows());
   };

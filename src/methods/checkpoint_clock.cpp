@@ -18,7 +18,7 @@ bool CheckpointClock::is_wanted(Index numbers) const {
 }
 
 void require_consistent(bool consistent, const char* method) {
-  require(consistent, "{}: the state to resume contradicts itself", method);
+  require(consistent, "{}: the state to resume is inconsistent", method);
 }
 
 bool CheckpointClock::is_due(Index numbers) const {

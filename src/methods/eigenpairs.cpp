@@ -180,7 +180,7 @@ std::string what_is_uncertain(double norm,
                               const Search& search,
                               const Eigenpairs& result) {
   if (search.found.values.size() < search.wanted) {
-    return fmt::format("{} of {} eigenvalues converged; others may be as near",
+    return fmt::format("{} of {} eigenvalues converged; others may be equally close",
                        result.values.size(),
                        options.count);
   }
@@ -195,8 +195,8 @@ std::string what_is_uncertain(double norm,
   const double rounding = 1e-3 * move + 1e-9 * (search.known_distance + move);
   if (search.wanted < result.vectors.rows() && farthest > search.known_distance + rounding) {
     return fmt::format(
-        "the shift is next to an eigenvalue and was moved by {:.2g}; another one may "
-        "be nearer by less than twice that",
+        "the shift is next to an eigenvalue and was moved by {:.2g}; another eigenvalue may be "
+        "nearer by less than twice that distance",
         move);
   }
   return {};

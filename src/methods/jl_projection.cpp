@@ -59,7 +59,7 @@ Factor sketch_of(const LinearOperator& A, const RandomProjection& R) {
 
 void JlProjectionOptions::visit(OptionVisitor& v) {
   v.visit("rank", rank, "rows of R, 1..n; 0: as many as the budget admits");
-  v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
+  v.visit("budget", budget, "storage limit: numbers, a share (10%) or bytes (4MB)");
   v.visit_enum("kind", kind, "distribution of R");
   v.visit("seed", seed, "seed of R");
 }
@@ -89,7 +89,7 @@ Approximation jl_projection(const LinearOperator& A,
 namespace {
 
 void check_jl(const char* who, Index points, double epsilon) {
-  require(points >= 2, "{}: {} points, at least 2 are needed", who, points);
+  require(points >= 2, "{}: {} points; at least 2 are needed", who, points);
   require(
       epsilon > 0 && epsilon < 1, "{}: epsilon {:g} is outside 0..1 (both excluded)", who, epsilon);
 }

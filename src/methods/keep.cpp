@@ -208,7 +208,7 @@ Approximation keep_psd(const LinearOperator& A, const Approximation& B) {
   if (least.value >= -rounding) return S;
   require(has_low_rank(S),
           "keep psd: {} has the eigenvalue {:.3g} and is not of low rank; no product of factors "
-          "holds the shift that it needs",
+          "can represent the shift that it needs",
           S.description(),
           least.value);
   const LowRankEigen eigen = low_rank_eigen(S, S.rows());
@@ -229,7 +229,7 @@ Approximation keep_psd(const LinearOperator& A, const Approximation& B) {
 
 void require_property(const LinearOperator& A, KeptProperty property) {
   if (property != KeptProperty::kSymmetric && property != KeptProperty::kPsd) return;
-  require_symmetric(A, fmt::format("keep {} is for a symmetric matrix", enum_name(property)));
+  require_symmetric(A, fmt::format("keep {} requires a symmetric matrix", enum_name(property)));
 }
 
 Approximation keep(const LinearOperator& A, const Approximation& B, KeptProperty property) {

@@ -61,7 +61,7 @@ constexpr std::array kMethods{
     make<ChordOptions, chord>(
         "chord", "product of sparse factors with Chord links: W_1 W_2 ... W_M", kHasCheckpoints),
     make<HierarchicalOptions, hierarchical>(
-        "hierarchical", "blocks at low rank, dense or sparse, in few bits per value"),
+        "hierarchical", "blocks of low rank, dense or sparse, with few bits per value"),
     make<ExactOptions, exact>("exact", "the matrix itself, without loss, in the fewest bytes"),
 };
 

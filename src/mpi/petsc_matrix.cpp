@@ -231,7 +231,7 @@ ImportedMatrix take(const Process& process, Mat A) {
   const Layout rows = row_layout(process, A);
   const Layout columns = column_layout(process, A);
   require(rows.rows() != columns.rows() || rows == columns,
-          "mpi: rows and columns of a square matrix must be dealt alike");
+          "mpi: the rows and columns of a square matrix must be distributed in the same way");
   ImportedMatrix taken{rows, columns, facts_of(A, rows, columns), {}};
   try {
     taken.store.matrices.emplace(ImportedMatrix::kNumber, petsc_matrix(process, A));

@@ -77,7 +77,7 @@ Process::Process(MPI_Comm comm) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Query_thread(&provided);
   if (provided < MPI_THREAD_SERIALIZED)
-    throw NotAvailable("mpi: MPI has to be started with MPI_THREAD_SERIALIZED or more");
+    throw NotAvailable("mpi: MPI must be initialized with MPI_THREAD_SERIALIZED or higher");
   MPI_Comm_dup(comm, &comm_);
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);  // the caller's handler may differ
   MPI_Comm_rank(comm_, &rank_);
@@ -143,8 +143,8 @@ void Process::sum_to(int process, double* numbers, Index count) const {
 }
 
 void Process::abort(const char* why) const {
-  const std::string line =
-      fmt::format("matapprox: process {} of {} ends all: {}\n", rank_, size_, visible_text(why));
+  const std::string line = fmt::format(
+      "matapprox: process {} of {} aborts all processes: {}\n", rank_, size_, visible_text(why));
   std::fputs(line.c_str(), stderr);
   MPI_Abort(comm_, EXIT_FAILURE);
   std::abort();

@@ -18,7 +18,7 @@ void add_layout(Leader& leader, Index number, const Layout& layout) {
 
 void check_rows(Index n, Index first, Index count) {
   require(first >= 0 && count >= 0 && first + count <= n,
-          "mpi: rows {}..{} of {}",
+          "mpi: rows {}..{} are not among the {} rows",
           first,
           first + count - 1,
           n);
@@ -57,7 +57,7 @@ Index RanksSpace::layout_number(Index rows) const {
 RanksSpace::Address RanksSpace::address(const double* numbers) const {
   const std::lock_guard lock(mutex_);
   auto after = blocks_.upper_bound(numbers);
-  require(after != blocks_.begin(), "mpi: a block lies elsewhere");
+  require(after != blocks_.begin(), "mpi: a block is not in this memory space");
   const auto& [begin, block] = *std::prev(after);
   return {block.block, block.rows, block.cols, numbers - begin};
 }

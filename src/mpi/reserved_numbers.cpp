@@ -21,7 +21,7 @@ ReservedNumbers::ReservedNumbers(Index count, Use use)
   rlimit limit{};
   getrlimit(RLIMIT_AS, &limit);
   throw NotAvailable(fmt::format(
-      "mpi: no addresses for a block of {:.3g} GB over all processes{}",
+      "mpi: no address space for a block of {:.3g} GB over all processes{}",
       static_cast<double>(bytes_) / 1e9,
       limit.rlim_cur == RLIM_INFINITY ? "" : "; `ulimit -v` forbids it: set it to unlimited"));
 }

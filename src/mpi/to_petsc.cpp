@@ -58,7 +58,7 @@ PlacedApproximation::PlacedApproximation(MPI_Comm comm, Mat A, const Fit& fit) :
     const auto matrix = petsc_operator(leader, taken.rows, taken.columns, std::move(taken.facts));
     B_ = fit(*matrix);
     require(B_->rows() == matrix->rows() && B_->cols() == matrix->cols(),
-            "mpi: an approximation of {} x {} for a matrix of {} x {}",
+            "mpi: the approximation is {} x {}, but the matrix is {} x {}",
             B_->rows(),
             B_->cols(),
             matrix->rows(),

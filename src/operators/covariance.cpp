@@ -34,7 +34,7 @@ CovarianceOperator::CovarianceOperator(Matrix samples, bool correlation)
           name,
           centered_.rows(),
           centered_.rows() == 1 ? "" : "s");
-  require(centered_.cols() >= 1, "{}: samples without a column", name);
+  require(centered_.cols() >= 1, "{}: the samples have no columns", name);
   require_finite(centered_, fmt::format("{} samples", name));
   const double root = std::sqrt(static_cast<double>(centered_.rows() - 1));
   parallel_for(centered_.cols(), [&](Index j) {

@@ -85,7 +85,7 @@ DenseView::DenseView(const Entries& entries,
                      std::string description)
     : entries_(entries), owner_(std::move(owner)), description_(std::move(description)) {
   require(entries.rows >= 0 && entries.cols >= 0,
-          "{}: {} x {} is no size of a matrix",
+          "{}: {} x {} is not a valid matrix size",
           description_,
           entries.rows,
           entries.cols);

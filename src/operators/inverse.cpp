@@ -141,7 +141,7 @@ CholmodFactor cholesky(const SparseMatrix& A) {
   if (common.status() == CHOLMOD_NOT_POSDEF) return nullptr;
   if (!done || common.status() < CHOLMOD_OK) {
     throw NumericalError(
-        fmt::format("inverse: CHOLMOD gave up (status {}{})",
+        fmt::format("inverse: CHOLMOD failed (status {}{})",
                     common.status(),
                     common.status() == CHOLMOD_OUT_OF_MEMORY ? ", out of memory" : ""));
   }
@@ -225,7 +225,7 @@ struct FreeNumeric {
 void check_status(SuiteSparse_long status) {
   if (status == UMFPACK_OK) return;
   if (status == UMFPACK_WARNING_singular_matrix) refuse_singular(0);
-  throw NumericalError(fmt::format("inverse: UMFPACK gave up (status {}{})",
+  throw NumericalError(fmt::format("inverse: UMFPACK failed (status {}{})",
                                    status,
                                    status == UMFPACK_ERROR_out_of_memory ? ", out of memory" : ""));
 }

@@ -140,8 +140,7 @@ std::string why_not_symmetric(const LinearOperator& A) {
   const Asymmetry most = *std::max_element(found.begin(), found.end(), is_less);
   return fmt::format(
       "it is not symmetric: entry ({}, {}) is {} and ({}, {}) is {}, the largest difference, "
-      "counted from 0; "
-      "where that is rounding, take (A + A^T) / 2",
+      "counted from 0; if the difference is rounding, use (A + A^T) / 2",
       most.row,
       most.col,
       most.value,

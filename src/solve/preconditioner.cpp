@@ -80,7 +80,8 @@ class PlusIdentity final : public LinearOperator {
     return facts;
   }
   std::string description() const override {
-    return fmt::format("{} + {:.3g} I, not positive definite without that", B_->description(), c_);
+    return fmt::format(
+        "{} + {:.3g} I, not positive definite without the shift", B_->description(), c_);
   }
 
  private:
@@ -142,8 +143,8 @@ std::shared_ptr<const LinearOperator> preconditioner_of_inverse(
   require_square(*B);
   if (!has_low_rank(*B)) return symmetric ? positive_definite(std::move(B)) : B;
   require(symmetric,
-          "preconditioner: {} has low rank, is singular, and no preconditioner for a matrix that "
-          "is not symmetric; what has full rank, such as a Chord approximation, is one",
+          "preconditioner: {} has low rank and is singular: it cannot precondition a matrix that "
+          "is not symmetric; use an approximation of full rank, such as Chord",
           B->description());
   const LowRankEigen eigen = low_rank_eigen(*B, inner_size(*B));
   const Index k = significant(eigen.values, 0);
@@ -157,12 +158,11 @@ std::shared_ptr<const LinearOperator> preconditioner_of_matrix(const FactorProdu
                                                                double shift) {
   require_square(B);
   require(symmetric,
-          "preconditioner: an approximation of the matrix itself serves only where the matrix is "
-          "symmetric; approximate its inverse (--as inverse)");
+          "preconditioner: an approximation of the matrix itself is a preconditioner only if the "
+          "matrix is symmetric; approximate its inverse (--as inverse)");
   require(has_low_rank(B),
-          "preconditioner: {} cannot be solved with cheaply; of approximations of the matrix "
-          "itself those of low rank can (truncated_svd, nystrom), any form if it approximates the "
-          "inverse (--as inverse)",
+          "preconditioner: systems with {} cannot be solved cheaply; use an approximation of low "
+          "rank (truncated_svd, nystrom), or any approximation of the inverse (--as inverse)",
           B.description());
   const LowRankEigen eigen = low_rank_eigen(B, inner_size(B));
   const Index k = significant(eigen.values, shift);

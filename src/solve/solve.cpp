@@ -27,7 +27,7 @@ constexpr double kClearly = 0.9;
 void check_sizes(const LinearOperator& A, const Vector& b, const LinearOperator* M) {
   require(A.rows() == A.cols(), "solve: the matrix is {} x {}, not square", A.rows(), A.cols());
   require(b.size() == A.rows(),
-          "solve: the right-hand side has {} numbers, the matrix {} rows",
+          "solve: the right-hand side has {} numbers, but the matrix has {} rows",
           b.size(),
           A.rows());
   require(M == nullptr || (M->rows() == A.rows() && M->cols() == A.rows()),
@@ -51,7 +51,7 @@ void check_options(const SolveOptions& options) {
 }
 
 constexpr const char* kUnsymmetricPreconditioner =
-    "the preconditioner is not symmetric, as seen on a random vector";
+    "the preconditioner is not symmetric, as a random vector shows";
 
 /// Returns the first solver. Explains the choice in `message` if it is not obvious.
 LinearSolver first_solver(const LinearOperator& A,
@@ -63,7 +63,7 @@ LinearSolver first_solver(const LinearOperator& A,
   if (!is_symmetric(A)) {
     if (automatic) return LinearSolver::kGmres;
     require_symmetric(A,
-                      fmt::format("solve: gmres takes any matrix, {} needs a symmetric matrix",
+                      fmt::format("solve: gmres takes any matrix; {} needs a symmetric matrix",
                                   enum_name(wanted)));
   }
   if (M != nullptr && !is_symmetric(*M)) {
@@ -71,7 +71,7 @@ LinearSolver first_solver(const LinearOperator& A,
             "solve: {} needs a symmetric preconditioner; {}; gmres takes any",
             enum_name(wanted),
             kUnsymmetricPreconditioner);
-    message = fmt::format("gmres, as {}", kUnsymmetricPreconditioner);
+    message = fmt::format("gmres, because {}", kUnsymmetricPreconditioner);
     return LinearSolver::kGmres;
   }
   return automatic ? LinearSolver::kCg : wanted;
@@ -87,13 +87,14 @@ LinearSolver next_solver(
                 : "the preconditioner M is not positive definite: r^T M r <= 0 for a residual r";
   const LinearSolver next = of_matrix ? LinearSolver::kMinres : LinearSolver::kGmres;
   if (wanted != LinearSolver::kAuto) {
-    throw NumericalError(fmt::format("solve: {} cannot go on after {} iterations, {}; {} can",
-                                     enum_name(now),
-                                     iteration,
-                                     why,
-                                     enum_name(next)));
+    throw NumericalError(
+        fmt::format("solve: {} cannot continue after {} iterations: {}; use {} instead",
+                    enum_name(now),
+                    iteration,
+                    why,
+                    enum_name(next)));
   }
-  message = fmt::format("{} from iteration {} on, as {}", enum_name(next), iteration + 1, why);
+  message = fmt::format("{} from iteration {} on, because {}", enum_name(next), iteration + 1, why);
   return next;
 }
 
@@ -164,7 +165,7 @@ class Iteration {
     }
     if (monitor_.out_of_limits()) {
       result.end = monitor_.limit();
-      if (!last_is_best) add_sentence(result.message, "x is the best that was seen, not the last");
+      if (!last_is_best) add_sentence(result.message, "x is the best iterate, not the last");
       return true;
     }
     if (outcome == Outcome::kMatrixIndefinite || outcome == Outcome::kPreconditionerIndefinite) {
@@ -232,7 +233,8 @@ class Iteration {
     if (options_.solver == LinearSolver::kAuto && result.solver == LinearSolver::kCg) {
       result.solver = LinearSolver::kMinres;
       restart_from_zero();
-      result.message = fmt::format("minres {}, as conjugate gradients get no further", from);
+      result.message =
+          fmt::format("minres {}, because conjugate gradients make no further progress", from);
       return true;
     }
     if (!system_.has_preconditioner()) return false;
@@ -242,10 +244,12 @@ class Iteration {
     if (!may_leave_gmres(result) && result.solver != LinearSolver::kMinres) return false;
     system_.drop_preconditioner();
     restart_from_zero();
-    add_sentence(result.message,
-                 fmt::format("minres without the preconditioner {}, as {} gets no further with it",
-                             from,
-                             enum_name(result.solver)));
+    add_sentence(
+        result.message,
+        fmt::format(
+            "minres without the preconditioner {}, because {} makes no further progress with it",
+            from,
+            enum_name(result.solver)));
     result.solver = LinearSolver::kMinres;
     return true;
   }
@@ -253,7 +257,7 @@ class Iteration {
   void say_why(Outcome outcome, SolveResult& result) const {
     result.end = SolveEnd::kStagnated;
     if (is_rounding()) {
-      add_sentence(result.message, "rounding lets the residual get no smaller");
+      add_sentence(result.message, "rounding prevents a smaller residual");
       return;
     }
     if (const double normal = normal_residual(outcome); normal >= 0) {
@@ -268,13 +272,13 @@ class Iteration {
     }
     if (outcome == Outcome::kSpaceFull) {
       add_sentence(result.message,
-                   fmt::format("{} dimensions lower the residual no more: try a larger restart",
+                   fmt::format("{} dimensions no longer lower the residual: try a larger restart",
                                options_.restart));
     } else if (outcome == Outcome::kEnded) {
-      add_sentence(result.message, "rounding lets the residual get no smaller");
+      add_sentence(result.message, "rounding prevents a smaller residual");
     } else {
       add_sentence(result.message,
-                   "A looks singular, or nearly so: the Krylov space holds no better x");
+                   "A looks singular, or nearly so: the Krylov space contains no better x");
     }
   }
 
@@ -330,16 +334,16 @@ void unscale(System& system,
   result.relative_residual = (b.values - system.apply(back)).norm() / b.values.norm();
   if (result.end != SolveEnd::kConverged || result.relative_residual <= options.tolerance) return;
   result.end = SolveEnd::kStagnated;
-  add_sentence(result.message, "entries of x below 2.2e-308 lose their digits");
+  add_sentence(result.message, "entries of x below 2.2e-308 lose precision");
 }
 
 }  // namespace
 
 void SolveOptions::visit(OptionVisitor& v) {
-  v.visit_enum("solver", solver, "how the system is solved");
+  v.visit_enum("solver", solver, "iterative method");
   v.visit("tolerance", tolerance, "stop at this relative residual |b - A x| / |b|");
-  v.visit("max_iterations", max_iterations, "stop after so many iterations");
-  v.visit("restart", restart, "gmres: dimensions of its space before it starts again");
+  v.visit("max_iterations", max_iterations, "maximum number of iterations");
+  v.visit("restart", restart, "gmres: dimension of the Krylov space before a restart");
   v.visit("shift", shift, "mu: solve (A + mu I) x = b");
 }
 

@@ -60,8 +60,8 @@ class Adding final : public Task {
 }  // namespace
 
 void AddingOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: tokens of a sequence");
-  v.visit("min_gap", min_gap, "least distance of the two marked positions");
+  v.visit("length", length, "length N of a sequence in tokens");
+  v.visit("min_gap", min_gap, "smallest distance of the two marked positions");
   v.visit("max_gap", max_gap, "largest distance of the two marked positions; 0: N - 1");
 }
 

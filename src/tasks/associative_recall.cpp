@@ -13,8 +13,8 @@ class AssociativeRecall final : public Task {
     require_length("associative_recall", options.length, 3);
     const Index most = (options.length - 1) / 2;
     require(options.pairs >= 0 && options.pairs <= most,
-            "associative_recall: pairs {} is outside 1..{}, half of length {} less the query (0: "
-            "that)",
+            "associative_recall: pairs {} is outside 1..{}, the maximum for length {} (0: that "
+            "maximum)",
             options.pairs,
             most,
             options.length);
@@ -83,10 +83,10 @@ class AssociativeRecall final : public Task {
 }  // namespace
 
 void AssociativeRecallOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: tokens of a sequence");
-  v.visit("pairs", pairs, "pairs of a key and a value; 0: as many as there is room for");
-  v.visit("keys", keys, "different keys, at least as many as pairs");
-  v.visit("values", values, "different values: the classes");
+  v.visit("length", length, "length N of a sequence in tokens");
+  v.visit("pairs", pairs, "number of pairs of a key and a value; 0: as many as fit");
+  v.visit("keys", keys, "number of different keys, at least the number of pairs");
+  v.visit("values", values, "number of different values, which are the classes");
 }
 
 std::unique_ptr<Task> associative_recall_task(const AssociativeRecallOptions& options,

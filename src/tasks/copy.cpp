@@ -13,8 +13,7 @@ class Copy final : public Task {
     require_length("copy", options.length, 3);
     const Index longest = (options.length - 1) / 2;
     require(options.string_length >= 0 && options.string_length <= longest,
-            "copy: string_length {} is outside 1..{}, half of length {} less the delimiter (0: "
-            "that)",
+            "copy: string_length {} is outside 1..{}, the maximum for length {} (0: that maximum)",
             options.string_length,
             longest,
             options.length);
@@ -64,9 +63,9 @@ class Copy final : public Task {
 }  // namespace
 
 void CopyOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: tokens of a sequence");
-  v.visit("string_length", string_length, "symbols to copy; 0: as many as there is room for");
-  v.visit("symbols", symbols, "different symbols");
+  v.visit("length", length, "length N of a sequence in tokens");
+  v.visit("string_length", string_length, "number of symbols to copy; 0: as many as fit");
+  v.visit("symbols", symbols, "number of different symbols");
 }
 
 std::unique_ptr<Task> copy_task(const CopyOptions& options, std::uint64_t seed) {

@@ -93,11 +93,11 @@ class Listops final : public Task {
 }  // namespace
 
 void ListopsOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: samples are padded to it");
+  v.visit("length", length, "length N to which samples are padded, in tokens");
   v.visit("min_length", min_length, "a tree has more tokens than this");
   v.visit("max_length", max_length, "a tree has fewer tokens than this; 0: N");
-  v.visit("max_depth", max_depth, "depth of a tree; the root has 1, digits count");
-  v.visit("max_children", max_children, "children of an operator, at least 2");
+  v.visit("max_depth", max_depth, "maximum depth of a tree; the root has depth 1, digits count");
+  v.visit("max_children", max_children, "maximum number of children of an operator, at least 2");
 }
 
 std::unique_ptr<Task> listops_task(const ListopsOptions& options, std::uint64_t seed) {

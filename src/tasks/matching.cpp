@@ -23,7 +23,7 @@ class Matching final : public Task {
     require_within("matching", "fillers", options.fillers, Index{1}, kMaxWords);
     require_length("matching", options.length, 2 * options.keys + 2);
     require(options.length % 2 == 0,
-            "matching: length {} is odd; the two texts are of the same length",
+            "matching: length {} is odd; the two texts must have the same length",
             options.length);
     shape_.length = options.length;
     shape_.vocabulary = kFirstKey + options.words + options.fillers;
@@ -98,10 +98,10 @@ class Matching final : public Task {
 }  // namespace
 
 void MatchingOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: tokens of both texts, the start and the separator");
-  v.visit("keys", keys, "key words in each text");
-  v.visit("words", words, "different key words");
-  v.visit("fillers", fillers, "different other words");
+  v.visit("length", length, "length N of both texts with start token and separator, in tokens");
+  v.visit("keys", keys, "number of key words in each text");
+  v.visit("words", words, "number of different key words");
+  v.visit("fillers", fillers, "number of different other words");
 }
 
 std::unique_ptr<Task> matching_task(const MatchingOptions& options, std::uint64_t seed) {

@@ -94,10 +94,10 @@ class Negation final : public Task {
     require((options_.opinions % 2 == 0) == options_.balanced,
             "negation: opinions {} must be {}",
             options_.opinions,
-            options_.balanced ? "even: half of them are good" : "odd, so that one side is ahead");
+            options_.balanced ? "even: half of them are good" : "odd, so that there is a majority");
     require_range("negations", options_.negations, 1, options_.opinions);
     require(!options_.balanced || options_.negations % 2 == 1,
-            "negation: negations {} is even; balanced texts would stay open where they cancel out",
+            "negation: negations {} is even; balanced texts need an odd number, to avoid ties",
             options_.negations);
     require_range("words", options_.words, 1, kMaxWords);
     require_range("fillers", options_.fillers, 1, kMaxWords);
@@ -223,14 +223,17 @@ class Negation final : public Task {
 }  // namespace
 
 void NegationOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: tokens of a text");
-  v.visit("opinions", opinions, "words of opinion in a text");
-  v.visit("negations", negations, "how many of them are turned");
-  v.visit("balanced", balanced, "as many good words as bad ones: then the words alone say nothing");
-  v.visit("min_gap", min_gap, "least distance of a negation and the word that it turns");
-  v.visit("max_gap", max_gap, "largest distance; 0: up to the opinion before");
-  v.visit("words", words, "different good words, and as many bad ones");
-  v.visit("fillers", fillers, "different words without an opinion");
+  v.visit("length", length, "length N of a text in tokens");
+  v.visit("opinions", opinions, "number of opinion words in a text");
+  v.visit("negations", negations, "number of opinion words that a negation reverses");
+  v.visit("balanced",
+          balanced,
+          "equally many good and bad words, so that word counts carry no information");
+  v.visit(
+      "min_gap", min_gap, "smallest distance of a negation and the opinion word that it reverses");
+  v.visit("max_gap", max_gap, "largest distance; 0: up to the previous opinion word");
+  v.visit("words", words, "number of different good words, and of bad ones");
+  v.visit("fillers", fillers, "number of different words without an opinion");
 }
 
 std::unique_ptr<Task> negation_task(const NegationOptions& options, std::uint64_t seed) {

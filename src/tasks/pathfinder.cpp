@@ -111,16 +111,15 @@ class Pathfinder final : public Task {
       auto scene = draw_scene(options_, draws);
       if (scene) return *std::move(scene);
     }
-    throw InvalidArgument(
-        fmt::format("pathfinder: two curves of {} dashes and {} of {} did not fit into {} x {} "
-                    "pixels in {} attempts; take fewer, shorter or nearer ones (spacing), or a "
-                    "larger side",
-                    options_.contour,
-                    options_.distractors,
-                    options_.distractor_length,
-                    options_.side,
-                    options_.side,
-                    kPathfinderAttempts));
+    throw InvalidArgument(fmt::format(
+        "pathfinder: two curves of {} dashes and {} of {} did not fit into {} x {} pixels in {} "
+        "attempts; use fewer or shorter curves, a smaller spacing, or a larger side",
+        options_.contour,
+        options_.distractors,
+        options_.distractor_length,
+        options_.side,
+        options_.side,
+        kPathfinderAttempts));
   }
 
   PathfinderOptions options_;
@@ -131,21 +130,23 @@ class Pathfinder final : public Task {
 }  // namespace
 
 void PathfinderOptions::visit(OptionVisitor& v) {
-  v.visit("side", side, "of the square image, in pixels: N = side^2");
-  v.visit("contour", contour, "dashes of each of the two long curves");
-  v.visit("distractors", distractors, "short curves; -1: 20 / distractor_length");
-  v.visit("distractor_length", distractor_length, "dashes of a short curve; 0: contour / 3");
-  v.visit("dash", dash, "length of a dash, in pixels");
-  v.visit("gap", gap, "between two dashes of a curve, in pixels");
-  v.visit("thickness", thickness, "of a dash, in pixels");
-  v.visit("marker_radius", marker_radius, "in pixels");
-  v.visit("contrast", contrast, "brightness of a dash, below 1, that of the markers");
-  v.visit("max_turn", max_turn, "degrees from one dash to the next");
-  v.visit("spacing", spacing, "least distance of two curves, in pixels");
+  v.visit("side", side, "side of the square image in pixels: N = side^2");
+  v.visit("contour", contour, "number of dashes of each of the two long curves");
+  v.visit("distractors", distractors, "number of short curves; -1: 20 / distractor_length");
+  v.visit(
+      "distractor_length", distractor_length, "number of dashes of a short curve; 0: contour / 3");
+  v.visit("dash", dash, "length of a dash in pixels");
+  v.visit("gap", gap, "gap between two dashes of a curve in pixels");
+  v.visit("thickness", thickness, "thickness of a dash in pixels");
+  v.visit("marker_radius", marker_radius, "radius of a marker in pixels");
+  v.visit("contrast", contrast, "brightness of a dash, below that of the markers, 1");
+  v.visit("max_turn", max_turn, "maximum turn from one dash to the next in degrees");
+  v.visit("spacing", spacing, "smallest distance of two curves in pixels");
   v.visit("mismatch",
           mismatch,
-          "joined markers are as far apart as others are, to so many pixels; 2 side: any distance");
-  v.visit("antialias", antialias, "samples each way in a pixel");
+          "maximum difference between the distances of joined and of separate markers in pixels; 2 "
+          "side: any");
+  v.visit("antialias", antialias, "samples per pixel in each direction");
   v.visit_enum("pixels", pixels, "token ids 0..255, or values 0..1 as one feature");
 }
 

@@ -135,11 +135,11 @@ class PlantedMotifs final : public Task {
 }  // namespace
 
 void PlantedMotifsOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: letters of a sequence, or of the longest");
-  v.visit("min_length", min_length, "of the shortest; 0: all have N letters");
-  v.visit("motif", motif, "letters of a planted word");
-  v.visit_enum("question", question, "which of two words is there, or which comes first");
-  v.visit("share", share, "of class 1 among the samples");
+  v.visit("length", length, "length N of the longest sequence in letters");
+  v.visit("min_length", min_length, "length of the shortest sequence in letters; 0: all have N");
+  v.visit("motif", motif, "number of letters of a planted word");
+  v.visit_enum("question", question, "which of two words occurs, or which comes first");
+  v.visit("share", share, "probability of class 1, between 0 and 1");
 }
 
 std::unique_ptr<Task> planted_motifs_task(const PlantedMotifsOptions& options, std::uint64_t seed) {
@@ -151,7 +151,7 @@ void write_motifs_as_fasta(const PlantedMotifsOptions& options,
                            Index samples,
                            const std::string& folder) {
   const PlantedMotifs task(options, seed);
-  require(samples >= 1, "planted_motifs: {} samples, there must be at least 1", samples);
+  require(samples >= 1, "planted_motifs: {} samples; at least 1 is required", samples);
   std::array<std::string, 2> records;
   Sample sample;
   for (Index i = 0; i < samples; ++i) {

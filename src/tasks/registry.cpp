@@ -37,14 +37,16 @@ constexpr std::array kTaskRows{
     task_row<PathfinderOptions, pathfinder_task>("pathfinder",
                                                  "does a dashed curve join two markers?"),
     task_row<AssociativeRecallOptions, associative_recall_task>("associative_recall",
-                                                                "the value that goes with a key"),
-    task_row<CopyOptions, copy_task>("copy", "a string again, after a delimiter"),
-    task_row<PlantedMotifsOptions, planted_motifs_task>("planted_motifs",
-                                                        "which of two words is in the DNA"),
+                                                                "the value paired with a key"),
+    task_row<CopyOptions, copy_task>("copy", "repeats a string after a delimiter"),
+    task_row<PlantedMotifsOptions, planted_motifs_task>(
+        "planted_motifs", "which of two words a DNA sequence contains"),
     task_row<NegationOptions, negation_task>("negation",
-                                             "does a text with negations speak well or ill?"),
-    task_row<MatchingOptions, matching_task>("matching", "is a key word in both of two texts?"),
-    task_row<TokenFileOptions, token_file_task>("token_file", "sequences of a file, with classes"),
+                                             "is a text with negations positive or negative?"),
+    task_row<MatchingOptions, matching_task>("matching",
+                                             "does a key word occur in both of two texts?"),
+    task_row<TokenFileOptions, token_file_task>(
+        "token_file", "sequences from a token file, with classes or labels"),
 };
 
 }  // namespace

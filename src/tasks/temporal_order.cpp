@@ -50,8 +50,8 @@ class TemporalOrder final : public Task {
 }  // namespace
 
 void TemporalOrderOptions::visit(OptionVisitor& v) {
-  v.visit("length", length, "N: tokens of a sequence");
-  v.visit("min_gap", min_gap, "least distance of the two signals");
+  v.visit("length", length, "length N of a sequence in tokens");
+  v.visit("min_gap", min_gap, "smallest distance of the two signals");
   v.visit("max_gap", max_gap, "largest distance of the two signals; 0: N - 1");
 }
 

@@ -86,7 +86,7 @@ void take_fold(RowLists& lists,
           options.folds,
           training.size(),
           options.path,
-          left_out == Split::kTest ? "" : " that are not for the test");
+          left_out == Split::kTest ? "" : " outside the test split");
   const std::vector<Index> groups = label_groups(set);
   std::vector<std::tuple<Index, std::uint64_t, Index>> order;  // group, key, row
   order.reserve(training.size());
@@ -206,7 +206,7 @@ class TokenFileTask final : public Task {
 
   std::vector<Baseline> baselines(Split split, Index samples) const override {
     require(
-        samples >= 1, "token_file: {} samples for the baselines, at least 1 is needed", samples);
+        samples >= 1, "token_file: {} samples for the baselines; at least 1 is needed", samples);
     const Index count = std::min(samples, size(split));
     if (set_.has_label_sets()) return label_baselines(split, count);
     Index wrong_majority = 0;
@@ -313,21 +313,24 @@ void require_folds(const TokenFileOptions& options) {
 }  // namespace
 
 void TokenFileOptions::visit(OptionVisitor& v) {
-  v.visit("path", path, "token file, made by import");
-  v.visit("validation_share",
-          validation_share,
-          "share of the training rows for validation, where the file has none for it; up to 0.5");
+  v.visit("path", path, "token file, as written by `attention data import`");
+  v.visit(
+      "validation_share",
+      validation_share,
+      "fraction of the training rows for validation if the file has no validation rows; up to 0.5");
   v.visit("test_share",
           test_share,
-          "share of the training rows for the test, where the file has none for it; up to 0.5");
-  v.visit("folds", folds, "divide the rows into so many parts, one of them left out; 0: no");
-  v.visit("fold", fold, "which part is left out, from 0");
+          "fraction of the training rows for testing if the file has no test rows; up to 0.5");
+  v.visit(
+      "folds", folds, "number of parts for cross-validation, of which one is left out; 0: none");
+  v.visit("fold", fold, "part that is left out, counted from 0");
   v.visit_enum("fold_role",
                fold_role,
-               "test: parts of all rows; validation: of those that are not for the test");
-  v.visit("fold_seed", fold_seed, "of the division into parts");
-  v.visit("length", length, "N: sequences are padded to it; 0: the longest of the file");
-  v.visit("undivided", undivided, "every split is the whole file, to evaluate on another file");
+               "test: parts of all rows; validation: parts of the rows that are not for testing");
+  v.visit("fold_seed", fold_seed, "seed of the division into parts");
+  v.visit("length", length, "length N to which sequences are padded; 0: the longest of the file");
+  v.visit(
+      "undivided", undivided, "use the whole file for every split, to evaluate on another file");
 }
 
 std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed) {

@@ -153,7 +153,7 @@ void check_tokens(const TokenSet& set, const std::string& who) {
     check_answer(set, i, who);
   }
   require(begin == set.token_count(),
-          "{}: {} tokens, the sequences have {}",
+          "{}: {} tokens; the sequences have {}",
           who,
           set.token_count(),
           begin);

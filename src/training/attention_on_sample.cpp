@@ -171,7 +171,7 @@ std::vector<Index> pixels_around(const std::vector<Index>& pixels,
                                  Index width,
                                  double radius) {
   require(width >= 1 && size % width == 0,
-          "attention rows: {} pixels are no image of {} columns",
+          "attention rows: {} pixels do not form an image of {} columns",
           size,
           width);
   std::set<Index> around;

@@ -47,7 +47,7 @@ std::vector<double> attention_output_std(const Model<float>& model,
                                          const std::function<void()>& before_each) {
   const Index separator = model.description().options.pair_separator;
   require(separator < 0,
-          "attention output: pair_separator {} is set, and this is for models of one text",
+          "attention output: pair_separator {} is set, but a model of one text is required",
           separator);
   const Index size = task.size(split);
   const Index count = size == 0 ? samples : std::min(size, samples);

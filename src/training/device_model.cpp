@@ -27,8 +27,11 @@ void require_on_device(bool good,
                        std::string_view value,
                        std::string_view takes) {
   if (good) return;
-  throw NotAvailable(fmt::format(
-      "training on a device: {} is {}; it takes {}, device cpu takes all", option, value, takes));
+  throw NotAvailable(
+      fmt::format("training on a device: {} is {}; only {} is supported; device cpu supports all",
+                  option,
+                  value,
+                  takes));
 }
 
 TokenPool device_pool(Pool pool) {
@@ -59,7 +62,7 @@ void check_options(const ModelDescription& description) {
       description.options.pair_separator < 0 || description.options.attention != "psf",
       "pair_separator with psf",
       "given",
-      "samples of one text");
+      "a sample of one text");
 }
 
 PsfLayerShape device_psf(const ModelDescription& description, Index length) {
@@ -317,13 +320,12 @@ void PackedBatch<T>::check(const tasks::Sample& sample) const {
   const auto tokens = static_cast<Index>(sample.tokens.size());
   const auto numbers = static_cast<Index>(sample.features.size());
   const Index n = vocabulary_ > 0 ? tokens : numbers / features_of_token_;
-  require(
-      n == length_ && (vocabulary_ > 0 ? numbers == 0 : numbers % features_of_token_ == 0),
-      "training on a device: a sample of {} tokens and {} features; all samples have to have {} "
-      "tokens",
-      tokens,
-      numbers,
-      length_);
+  require(n == length_ && (vocabulary_ > 0 ? numbers == 0 : numbers % features_of_token_ == 0),
+          "training on a device: a sample of {} tokens and {} features; all samples must have {} "
+          "tokens",
+          tokens,
+          numbers,
+          length_);
   require(sample.mask.empty() || static_cast<Index>(sample.mask.size()) == n,
           "training on a device: a mask of {} for {} tokens",
           sample.mask.size(),
@@ -336,7 +338,7 @@ void PackedBatch<T>::check(const tasks::Sample& sample) const {
   }
   if (label_sets_) {
     require(std::ssize(sample.labels) == classes_,
-            "training on a device: {} labels, the task has {}",
+            "training on a device: {} labels; the task has {}",
             sample.labels.size(),
             classes_);
     for (const std::int32_t label : sample.labels)

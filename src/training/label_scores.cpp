@@ -26,7 +26,7 @@ LabelScores label_scores(std::span<const double> scores,
                          std::span<const std::uint8_t> targets,
                          Index labels) {
   require(labels >= 1 && !scores.empty() && std::ssize(scores) % labels == 0,
-          "label_scores: {} scores are no rows of {} labels",
+          "label_scores: {} scores do not form rows of {} labels",
           scores.size(),
           labels);
   require(scores.size() == targets.size(),

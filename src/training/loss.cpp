@@ -33,7 +33,7 @@ void LossOptions::visit(OptionVisitor& v) {
   v.visit_enum("loss",
                kind,
                "auto: squared for numbers, cross_entropy for classes, binary for sets of labels");
-  v.visit("label_smoothing", label_smoothing, "share of an answer spread over all classes");
+  v.visit("label_smoothing", label_smoothing, "fraction of each answer spread over all classes");
 }
 
 Loss::Loss(const LossOptions& options, const tasks::TaskShape& task)
@@ -78,7 +78,7 @@ template <class T>
 LossValue Loss::labels_loss(const tasks::Sample& sample, const T* out, T* d_out) const {
   const Index C = task_.classes;
   require(
-      std::ssize(sample.labels) == C, "loss: {} labels, the task has {}", sample.labels.size(), C);
+      std::ssize(sample.labels) == C, "loss: {} labels; the task has {}", sample.labels.size(), C);
   LossValue value;
   value.answers = C;
   for (Index c = 0; c < C; ++c) {

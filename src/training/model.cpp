@@ -80,26 +80,27 @@ attention::Pool pool_of(const ModelDescription& description) {
 }  // namespace
 
 void ModelOptions::visit(OptionVisitor& v) {
-  v.visit("attention", attention, "the mechanism, one of those that `attention list` shows");
-  v.visit("width", width, "d: width of a token");
-  v.visit("heads", heads, "heads of an attention layer");
-  v.visit("layers", layers, "blocks, one after the other");
-  v.visit("causal", causal, "a token sees itself and those before it only");
+  v.visit("attention", attention, "attention mechanism; `attention list` shows all");
+  v.visit("width", width, "width d of a token");
+  v.visit("heads", heads, "number of heads per attention layer");
+  v.visit("layers", layers, "number of blocks");
+  v.visit("causal", causal, "each token attends only to itself and to earlier tokens");
   v.visit("attention_dropout",
           attention_dropout,
-          "share of attention probabilities dropped, where a mechanism forms them");
+          "dropout rate of the attention probabilities, if the mechanism forms them");
   block.visit(v);
-  v.visit("final_norm", final_norm, "a norm after the last pre_norm block");
+  v.visit("final_norm", final_norm, "layer norm after the last pre_norm block");
   embedding.visit(v);
-  v.visit("embedding_dropout", embedding_dropout, "share of numbers dropped after the embedding");
-  v.visit_enum("pool", pool, "what the head reads: all tokens, the first, mean, largest");
+  v.visit("embedding_dropout", embedding_dropout, "dropout rate after the embedding");
+  v.visit_enum(
+      "pool", pool, "input of the head: all tokens, the first token, the mean or the maximum");
   v.visit("pair_separator",
           pair_separator,
-          "token between two texts that go through the model apart; -1: there is one text");
-  v.visit_enum("head", head, "linear map, or Linear - GELU - Linear");
-  v.visit("head_hidden", head_hidden, "hidden width of an mlp head; 0: that of its input");
-  v.visit("pooler", pooler, "a linear map and tanh between pool and head (BERT)");
-  v.visit("head_dropout", head_dropout, "share of numbers dropped before the head");
+          "id of the token between two texts that pass through the model separately; -1: one text");
+  v.visit_enum("head", head, "output layer: linear map, or Linear - GELU - Linear");
+  v.visit("head_hidden", head_hidden, "hidden width of an mlp head; 0: the width of its input");
+  v.visit("pooler", pooler, "add a linear map and tanh between pool and head (BERT)");
+  v.visit("head_dropout", head_dropout, "dropout rate before the head");
 }
 
 NamedOptions named_options(const ModelOptions& options) {
@@ -216,7 +217,7 @@ Index Model<T>::rows_in(const Text& text) const {
 
 template <class T>
 Index Model<T>::rows_in(const tasks::Sample& sample) const {
-  require(!reads_pairs(), "model: a sample is two texts, which go through the layers apart");
+  require(!reads_pairs(), "model: a sample is two texts, which pass through the layers separately");
   return rows_in(texts(sample).front());
 }
 

@@ -52,11 +52,11 @@ std::vector<std::string> names_of(const Json& from, const std::string& file) {
   if (from.is_string()) return {from.get<std::string>()};
   if (from.is_array()) {
     for (const Json& name : from) {
-      if (!name.is_string()) refuse(file, "a name that is no text: " + name.dump());
+      if (!name.is_string()) refuse(file, "a name that is not a string: " + name.dump());
       names.push_back(name.get<std::string>());
     }
   }
-  if (names.empty()) refuse(file, "no name of a tensor, or list of them: " + from.dump());
+  if (names.empty()) refuse(file, "not a tensor name or a list of tensor names: " + from.dump());
   return names;
 }
 
@@ -68,7 +68,7 @@ bool bool_of(const Json& value, const std::string& file) {
 Index row_of(const Json& value, const std::string& file) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kLargest)
-    refuse(file, "no number of a row: " + value.dump());
+    refuse(file, "not a row number: " + value.dump());
   return value.get<Index>();
 }
 
@@ -89,9 +89,9 @@ NameRule rule_of(const std::string& parameter, const Json& value, const std::str
       } else if (key == "optional") {
         rule.optional = bool_of(member, place);
       } else {
-        refuse(
-            place,
-            fmt::format("there is no '{}'; known are from, transposed, first_row, optional", key));
+        refuse(place,
+               fmt::format("unknown key '{}'; known keys are from, transposed, first_row, optional",
+                           key));
       }
     }
     if (rule.tensors.empty()) refuse(place, "'from' is missing");
@@ -100,8 +100,9 @@ NameRule rule_of(const std::string& parameter, const Json& value, const std::str
   if (!numbered && parameter.find(kNumber) != std::string::npos) refuse(place, "more than one *");
   for (const std::string& tensor : rule.tensors) {
     if (tensor.find(kNumber) != std::string::npos && !(numbered && has_one_number(tensor))) {
-      refuse(place,
-             fmt::format("'{}' has a * that is not one for the one of the parameter", tensor));
+      refuse(
+          place,
+          fmt::format("'{}' has a *: it and the parameter must each have exactly one *", tensor));
     }
   }
   return rule;
@@ -151,7 +152,7 @@ NameMap parse_name_map(std::string_view text, const std::string& name) {
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) refuse(name, "is not JSON");
   if (!json.is_object() || json.empty()) {
-    refuse(name, "is no JSON object with a member for each parameter");
+    refuse(name, "is not a JSON object with a member for each parameter");
   }
   NameMap map;
   for (const auto& [parameter, value] : json.items())

@@ -9,17 +9,20 @@
 namespace matapprox::training {
 
 void OptimizerOptions::visit(OptionVisitor& v) {
-  v.visit_enum("optimizer", kind, "which one");
-  v.visit("learning_rate", learning_rate, "the largest of the schedule");
-  v.visit("beta1", beta1, "decay of the running mean of gradients (adam, adamw)");
-  v.visit("beta2", beta2, "decay of the running mean of their squares (adam, adamw)");
-  v.visit("epsilon", epsilon, "added to the root of that mean (adam, adamw)");
-  v.visit("momentum", momentum, "share of the last step that is taken again (sgd)");
-  v.visit("weight_decay", weight_decay, "pull towards 0");
-  v.visit("clip", clip, "largest norm of the gradient; 0: any");
-  v.visit("embedding_factor", embedding_factor, "of the learning rate, for embeddings");
-  v.visit_enum("schedule", schedule, "of the learning rate after the warm-up");
-  v.visit("warmup", warmup, "steps in which the learning rate grows from 0");
+  v.visit_enum("optimizer", kind, "update rule");
+  v.visit("learning_rate", learning_rate, "maximum learning rate of the schedule");
+  v.visit("beta1", beta1, "decay rate of the running mean of the gradient (adam, adamw)");
+  v.visit("beta2", beta2, "decay rate of the running mean of the squared gradient (adam, adamw)");
+  v.visit(
+      "epsilon", epsilon, "added to the square root of the mean squared gradient (adam, adamw)");
+  v.visit("momentum", momentum, "momentum coefficient (sgd)");
+  v.visit("weight_decay",
+          weight_decay,
+          "weight decay: added to the gradient (adam, sgd) or applied separately (adamw)");
+  v.visit("clip", clip, "maximum norm of the gradient; 0: no limit");
+  v.visit("embedding_factor", embedding_factor, "factor of the learning rate for embeddings");
+  v.visit_enum("schedule", schedule, "learning rate schedule after the warm-up");
+  v.visit("warmup", warmup, "number of steps in which the learning rate increases from 0");
 }
 
 double schedule_factor(Schedule schedule, Index warmup, Index step, Index steps) {
@@ -49,7 +52,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const attention::Parameter
           "optimizer: learning_rate {} is not positive",
           options.learning_rate);
   require(share(options.beta1) && share(options.beta2) && share(options.momentum),
-          "optimizer: beta1 {}, beta2 {} and momentum {} have to be in 0..1 (1 left out)",
+          "optimizer: beta1 {}, beta2 {} and momentum {} must be in 0..1 (1 excluded)",
           options.beta1,
           options.beta2,
           options.momentum);

@@ -83,7 +83,7 @@ RocArea roc_area(std::span<const double> scores, std::span<const std::uint8_t> p
     (positive[i] != 0 ? with : without).push_back(scores[i]);
   }
   require(!with.empty() && !without.empty(),
-          "roc_area: {} of {} samples are positive, there must be some of either class",
+          "roc_area: {} of {} samples are positive; both classes are required",
           with.size(),
           scores.size());
   std::vector<double> all = with;

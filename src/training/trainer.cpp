@@ -66,20 +66,20 @@ void set_error(Index errors, Index answers, Evaluation& evaluation) {
 }  // namespace
 
 void TrainingOptions::visit(OptionVisitor& v) {
-  v.visit("steps", steps, "of the optimizer");
-  v.visit("batch", batch, "samples in a batch");
-  v.visit("accumulate", accumulate, "batches that make one step");
+  v.visit("steps", steps, "number of optimizer steps");
+  v.visit("batch", batch, "samples per batch");
+  v.visit("accumulate", accumulate, "batches per step");
   loss.visit(v);
   optimizer.visit(v);
-  v.visit("evaluate_every", evaluate_every, "steps between two validations");
-  v.visit("evaluation_samples", evaluation_samples, "samples of a validation");
-  v.visit("patience", patience, "validations without gain before training ends; 0: never");
-  v.visit("target_error", target_error, "end at this validation error, 0..1");
-  v.visit("freeze", freeze, "parameters to leave as they are: beginnings of names, by commas");
+  v.visit("evaluate_every", evaluate_every, "number of steps between validations");
+  v.visit("evaluation_samples", evaluation_samples, "samples per validation");
+  v.visit("patience", patience, "stop after this many validations without improvement; 0: never");
+  v.visit("target_error", target_error, "stop at this validation error, 0..1");
+  v.visit("freeze", freeze, "parameters to freeze: prefixes of their names, separated by commas");
   v.visit("attention_std_samples",
           attention_std_samples,
           "validation samples over which the standard deviation of each layer's attention output "
-          "is kept; 0: none");
+          "is recorded; 0: none");
 }
 
 /// Sample and work memory of one thread.
@@ -376,7 +376,8 @@ void Trainer::throw_if_cancelled() const {
 
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
   require(options_.attention_std_samples == 0 || state.attention_std.size() == state.history.size(),
-          "training: attention_std_samples {} for a run that has {} validations and kept it at {}",
+          "training: attention_std_samples {}, but the run has {} validations and recorded the "
+          "standard deviation at {}",
           options_.attention_std_samples,
           state.history.size(),
           state.attention_std.size());
@@ -474,7 +475,7 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   Evaluation evaluation;
   evaluation.samples = count;
   evaluation.loss = all.loss / static_cast<double>(count);
-  require(all.answers > 0, "training: the samples ask for no answer");
+  require(all.answers > 0, "training: the samples have no answers to evaluate");
   set_error(all.errors, all.answers, evaluation);
   if (!std::isfinite(evaluation.loss)) return evaluation;
   if (sets) evaluation.labels = label_scores(scores, positive, task_.shape().classes);

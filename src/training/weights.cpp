@@ -125,7 +125,7 @@ std::vector<std::string> transfer_weights(const std::string& path,
     names.push_back(p.name);
   }
   require(!names.empty(),
-          "weights: {} has no parameter of the name and size of any of this model",
+          "weights: {} has no parameter that matches one of this model in name and size",
           path);
   return names;
 }
@@ -135,7 +135,7 @@ std::vector<std::string> transfer_weights(const std::string& path,
                                           const ParameterList& list,
                                           std::span<float> values) {
   require(path.ends_with(".safetensors"),
-          "weights: {} is no .safetensors file, only those have names of other programs",
+          "weights: {} is not a .safetensors file; only those have names of other programs",
           path);
   const auto weights = weights_of_tensors(path);
   std::vector<std::string> names;
@@ -170,7 +170,7 @@ std::vector<std::string> transfer_weights(const std::string& path,
     }
     names.push_back(p.name);
   }
-  require(!names.empty(), "weights: {} has nothing of what the name map says", path);
+  require(!names.empty(), "weights: {} has none of the tensors of the name map", path);
   return names;
 }
 

@@ -235,9 +235,9 @@ TEST(AttentionDropout, AMechanismDropsOrRefuses) {
     try {
       layer = attention::make_attention<double>(m.name, list, "a", shape, options);
     } catch (const InvalidArgument& refusal) {
-      EXPECT_NE(
-          std::string(refusal.what()).find("attention_dropout 0.3, but it forms no attention"),
-          std::string::npos)
+      EXPECT_NE(std::string(refusal.what())
+                    .find("attention_dropout 0.3, but this mechanism forms no attention"),
+                std::string::npos)
           << refusal.what();
       continue;
     }
@@ -287,7 +287,7 @@ TEST(AttentionDropout, RatesOutsideTheirRangeAreRefused) {
       attention::make_attention<double>("softmax", list, "a", dropout_shape(rate));
       FAIL() << rate;
     } catch (const InvalidArgument& refusal) {
-      EXPECT_NE(std::string(refusal.what()).find("is outside 0..1 (1 left out)"),
+      EXPECT_NE(std::string(refusal.what()).find("is outside 0..1 (1 excluded)"),
                 std::string::npos);
     }
   }

@@ -46,7 +46,7 @@ TEST(CliAttentionBaseline, ItIsTheRunWithTokenwiseAttention) {
   EXPECT_EQ(with_baseline["result"], alone["result"]);
   ASSERT_EQ(with_baseline["baselines"].size(), alone["baselines"].size() + 1);
   const json& baseline = with_baseline["baselines"].back();
-  EXPECT_EQ(baseline["name"], "the same with attention tokenwise, 60 steps");
+  EXPECT_EQ(baseline["name"], "the same model with tokenwise attention, 60 steps");
   EXPECT_EQ(baseline["error"], tokenwise["result"]["error"]);
   EXPECT_NE(baseline["error"], alone["result"]["error"]);
   EXPECT_EQ(baseline["samples"], 300);
@@ -74,7 +74,7 @@ TEST(CliAttentionBaseline, OldNamesOfOptionsAreNoted) {
   EXPECT_THAT(run.err, HasSubstr("--control is now called --tokenwise-baseline"));
   EXPECT_THAT(run.err, HasSubstr(config + ": carry_scores is now called residual_scores"));
   const json result = run.json();
-  EXPECT_EQ(result["baselines"].back()["name"], "the same with attention tokenwise, 2 steps");
+  EXPECT_EQ(result["baselines"].back()["name"], "the same model with tokenwise attention, 2 steps");
   EXPECT_EQ(result["model"]["attention_options"]["residual_scores"], "true");
 }
 
@@ -89,7 +89,7 @@ TEST(CliAttentionBaseline, WhatIsFrozenIsTrainedInTheBaseline) {
                                    "4",
                                    "--tokenwise-baseline"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("the same with attention tokenwise, 4 steps"));
+  EXPECT_THAT(run.out, HasSubstr("the same model with tokenwise attention, 4 steps"));
 }
 
 /// At length 50 the pattern of the module has too few factors, at 64 it has enough.

@@ -78,10 +78,10 @@ TEST(CliAttentionBench, BenchWritesTensors) {
     EXPECT_THAT(names, testing::Contains(name));
   expect_refusal(run_attention(bench + Arguments{"--tensors", path}), 3, "--force");
   expect_refusal(
-      run_attention(bench + Arguments{"--tensors", "layer.txt"}), 2, "written as .safetensors");
+      run_attention(bench + Arguments{"--tensors", "layer.txt"}), 2, "must end with .safetensors");
   expect_refusal(run_attention({"bench", "--tensors", "new.safetensors"}),
                  2,
-                 "mechanisms and 3 lengths, it takes one of each");
+                 "needs one mechanism and one length");
 }
 
 /// Lengths of [WKZL23, Table 1] at the setting of its experiments, beside the counts of the layers.

@@ -85,7 +85,7 @@ TEST(CliAttentionCrossValidate, StatesMeanAndDeviationAndResumes) {
   for (std::size_t k = 0; k < 3; ++k)
     EXPECT_EQ(again.json()["rows"][k]["error"], first["rows"][k]["error"]);
   EXPECT_THAT(run_attention(cross_validate(tokens, folds)).out,
-              AllOf(HasSubstr("fold 2"), HasSubstr("standard deviation from fold to fold")));
+              AllOf(HasSubstr("fold 2"), HasSubstr("standard deviation over the folds")));
 
   // The file has different rows, so no cached fold is used.
   news_tokens(folder, 34, {"--vocabulary", "20"});
@@ -120,7 +120,7 @@ TEST(CliAttentionCrossValidate, AModelIsEvaluatedOnAnotherFileOfItsVocabulary) {
   EXPECT_EQ(result["task"]["options"]["path"], others);
   const std::string strange = news_tokens(other, 10, {"--vocabulary", "5"});
   expect_refusal(
-      run_attention({"evaluate", model, "--data", strange}), 2, "has 5 token ids, the model");
+      run_attention({"evaluate", model, "--data", strange}), 2, "has 5 token ids, but the model");
   expect_refusal(run_attention({"evaluate", model, "--data", model}), 3, "not a token file");
 }
 

@@ -344,7 +344,7 @@ TEST(CliReproduceTransfer, ATransferredRowResumesToTheSameBits) {
   EXPECT_EQ(running.wait().exit_code, 130);
   EXPECT_TRUE(begun());
   const ProgramResult resumed = run_program(command + Arguments{"--json", "-"});
-  EXPECT_THAT(resumed.err, Not(HasSubstr("starts anew")));
+  EXPECT_THAT(resumed.err, Not(HasSubstr("starts again")));
   EXPECT_THAT(resumed.err, HasSubstr("2 of 5 rows are to be trained"));
   EXPECT_EQ(experiment_numbers(resumed.json()["rows"]), expected);
   EXPECT_FALSE(begun());
@@ -454,7 +454,7 @@ TEST(CliReproduceLra, LeavesImagesOutWithoutAFile) {
   const Arguments command = small_arena(folder, {"--models", "tokenwise", "--seeds", "1"});
   const ProgramResult result = run_program(command);
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("image: left out, as there is no --image FILE"));
+  EXPECT_THAT(result.out, HasSubstr("image: omitted, because --image FILE is not given"));
   const json document = made(command);
   EXPECT_EQ(document["rows"].size(), 4U);
   EXPECT_EQ(document["tasks"].size(), 4U);
@@ -495,7 +495,7 @@ TEST(CliReproduceDepth, RefusesARowThatIsChosenTwiceAndWhatIsNoNumberOfBlocks) {
   const std::string folder = temporary_dir() + "/none";
   expect_refusal(run_program({"reproduce", "depth", "-o", folder, "--seeds", "2,2"}),
                  2,
-                 "the row negation-softmax-1-max_mean-64-seed2 is chosen twice");
+                 "the row negation-softmax-1-max_mean-64-seed2 is selected twice");
   expect_refusal(run_program({"reproduce", "depth", "-o", folder, "--layers", "0"}), 2, "below 1");
   expect_refusal(
       run_program({"reproduce", "singularformer", "-o", folder, "--ranks", "0"}), 2, "below 1");
@@ -534,7 +534,7 @@ TEST(CliReproduceCrossovers, HasTableOneAndWhatTheLayersCount) {
   EXPECT_TRUE(row("BigBird")["table_one_time"].is_null());
   EXPECT_THAT(run_program(command).out, AllOf(HasSubstr("513"), HasSubstr("848")));
   expect_refusal(
-      run_program({"reproduce", "crossovers", "--lengths", "64,16"}), 2, "in rising order");
+      run_program({"reproduce", "crossovers", "--lengths", "64,16"}), 2, "in increasing order");
 }
 
 TEST(CliReproduceExperiments, AreNamedWhereOneIsMisspelled) {

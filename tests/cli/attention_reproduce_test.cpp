@@ -106,7 +106,7 @@ TEST(CliReproduceFigure5, AnInterruptedRowResumesToTheSameBits) {
   const ProgramResult stopped = running.wait();
   EXPECT_EQ(stopped.exit_code, 130);
   EXPECT_TRUE(std::filesystem::exists(checkpoint));
-  EXPECT_THAT(stopped.err, HasSubstr("the same command goes on"));
+  EXPECT_THAT(stopped.err, HasSubstr("the same command continues from there"));
   EXPECT_EQ(numbers_of(run_program(row(cut)).json()["rows"]), expected);
   EXPECT_FALSE(std::filesystem::exists(checkpoint));
 }

@@ -51,7 +51,7 @@ TEST(CliAttentionSpectrum, DrawsItsShares) {
   EXPECT_THAT(read_file(folder + "/zero.png"), testing::StartsWith("\x89PNG"));
   expect_refusal(run_attention({"spectrum", matrix, "--chart", folder + "/a.pdf"}),
                  2,
-                 "a chart is an .svg or a .png file");
+                 "the name must end with .svg or .png");
 }
 
 TEST(CliAttentionProjection, DrawsItsErrors) {
@@ -90,7 +90,7 @@ TEST(CliAttentionSpectrum, SpectrumTakesNoOptionInVain) {
                  2,
                  "is for --random attention");
   expect_refusal(
-      run_attention({"spectrum", "--random", "normal", "--as", "laplacian"}), 2, "are for a file");
+      run_attention({"spectrum", "--random", "normal", "--as", "laplacian"}), 2, "apply to a file");
   const ProgramResult seeded = run_attention({"spectrum", matrix, "--seed", "3"});
   EXPECT_EQ(seeded.exit_code, 0);
   EXPECT_THAT(seeded.err, HasSubstr("--seed has no effect"));

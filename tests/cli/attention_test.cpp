@@ -83,7 +83,7 @@ TEST(CliAttention, RefusesWrongWordsAndNumbers) {
   refused({"--resume"}, "does not exist", 2);
   refused({"--attention", "softmx"}, "did you mean 'softmax'?");
   refused({"--rank", "3"}, "psf has no option --rank; it belongs to linformer");
-  refused({"--chart", "x.gif"}, "an .svg or a .png");
+  refused({"--chart", "x.gif"}, "must end with .svg or .png");
   refused({"--steps", "0"}, "steps 0 is below 1");
   refused({"--max-seconds", "0"}, "--max-seconds 0 is not positive");
   refused({"--checkpoint-seconds", "nan"}, "--checkpoint-seconds nan is not positive");

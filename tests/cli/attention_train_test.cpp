@@ -55,7 +55,7 @@ TEST(CliAttentionTrain, ResumedTrainingEndsAtTheSameBits) {
   const ProgramResult timed =
       run_attention(command(cut) + Arguments{"--resume", "--max-seconds", "1e-9"});
   EXPECT_EQ(timed.exit_code, 0) << timed.err;
-  EXPECT_THAT(timed.out, AllOf(HasSubstr("ended by max_seconds"), HasSubstr("--resume goes on")));
+  EXPECT_THAT(timed.out, AllOf(HasSubstr("ended by max_seconds"), HasSubstr("--resume continues")));
   const ProgramResult resumed = run_attention(command(cut) + Arguments{"--resume"});
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("ended by steps"));
@@ -163,7 +163,7 @@ TEST(CliAttentionTrain, StartsFromTheParametersOfAnotherModel) {
                                 "-o",
                                 folder + "/x.h5"}),
                  2,
-                 "no parameter of the name and size");
+                 "no parameter that matches");
 }
 
 TEST(CliAttentionTrain, ConfigFilesGiveWhatTheCommandLineDoesNot) {
@@ -198,15 +198,15 @@ TEST(CliAttentionTrain, ConfigFilesGiveWhatTheCommandLineDoesNot) {
   expect_refusal(train(good + "pairs = 2\n"), 2, "adding has no option --pairs");
   expect_refusal(train(""), 2, "give a --task");
   // A line that is not an option is refused, not skipped in whole or in part.
-  expect_refusal(train(good + "batch = 1 2\n"), 2, "run.toml:9: 'batch = 1 2' has more than one");
-  expect_refusal(train(good + "= 3\n"), 2, "run.toml:9: '= 3' is none of");
-  expect_refusal(train(good + "[model] x\n"), 2, "run.toml:9: '[model] x' is no table header");
-  expect_refusal(train(good + "batch\n"), 2, "run.toml:9: 'batch' is none of");
+  expect_refusal(train(good + "batch = 1 2\n"), 2, "run.toml:9: 'batch = 1 2' has several values");
+  expect_refusal(train(good + "= 3\n"), 2, "run.toml:9: '= 3' is not `option = value`");
+  expect_refusal(train(good + "[model] x\n"), 2, "run.toml:9: '[model] x' is not a table header");
+  expect_refusal(train(good + "batch\n"), 2, "run.toml:9: 'batch' is not `option = value`");
   expect_refusal(train(good + "batch =\n"), 2, "run.toml:9: 'batch =' has no value");
-  expect_refusal(train(good + "stray \"text\n"), 2, "a quotation that does not end");
-  expect_refusal(train(good + "batch = [1, 2\n"), 2, "brackets that do not match");
+  expect_refusal(train(good + "stray \"text\n"), 2, "a quoted string that does not end");
+  expect_refusal(train(good + "batch = [1, 2\n"), 2, "unbalanced brackets");
   expect_refusal(train(good + "\a\n"), 2, "run.toml:9: '\\u0007' has a control character");
-  expect_refusal(train(good + std::string(1, '\0')), 3, "run.toml: holds zero bytes");
+  expect_refusal(train(good + std::string(1, '\0')), 3, "run.toml: contains zero bytes");
   expect_refusal(train(std::string(1 << 21, '\n')), 3, "run.toml: has more than 1048576 bytes");
   EXPECT_EQ(train(good + "\tbatch = [ 4 ]  # four\r\n", {"--steps", "1"}).exit_code, 0);
   expect_refusal(run_attention({"train", "--config", folder + "/no.toml", "-o", folder + "/m.h5"}),

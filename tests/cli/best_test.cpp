@@ -95,7 +95,7 @@ TEST(CliBest, WithoutASizeTheTargetIsOnePercent) {
   const ProgramResult result = best_of(matrix, {"-o", saved});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err,
-              HasSubstr("neither --budget nor --target-error is given: --target-error 0.01"));
+              HasSubstr("neither --budget nor --target-error is given: using --target-error 0.01"));
   EXPECT_THAT(result.out, HasSubstr("the fewest bytes with |A - B| <= 0.01 |A|_F"));
   EXPECT_THAT(result.out, HasSubstr("0.01 is met, by the exact error"));
   EXPECT_THAT(result.out, Not(HasSubstr("verdict")));
@@ -226,7 +226,8 @@ TEST(CliBest, RefusesWhatIsWrongBeforeItReads) {
   };
   EXPECT_THAT(complaint({"--target-error", "0"}), HasSubstr("--target-error 0 is outside 0..1"));
   EXPECT_THAT(complaint({"--target-error", "nan"}), HasSubstr("is outside 0..1"));
-  EXPECT_THAT(complaint({"--target-error", "1e-17"}), HasSubstr("below what products in double"));
+  EXPECT_THAT(complaint({"--target-error", "1e-17"}),
+              HasSubstr("below the resolution of products in double"));
   EXPECT_THAT(complaint({"--confidence", "1"}), HasSubstr("--confidence 1 is outside 0..1"));
   EXPECT_THAT(complaint({"--methods", "hierarchic"}), HasSubstr("did you mean 'hierarchical'?"));
   EXPECT_THAT(complaint({"--norm", "nuclear"}), HasSubstr("frobenius, spectral"));
@@ -234,7 +235,7 @@ TEST(CliBest, RefusesWhatIsWrongBeforeItReads) {
   EXPECT_THAT(complaint({"--budget", "4MB float"}), HasSubstr("the precision of the values"));
   EXPECT_THAT(complaint({"--budget", "-3%"}), HasSubstr("budget '-3%'"));
   EXPECT_THAT(complaint({"--max-seconds", "0"}), HasSubstr("--max-seconds 0 is not positive"));
-  EXPECT_THAT(complaint({"-o", "x.npy"}), HasSubstr("an HDF5 file is written here"));
+  EXPECT_THAT(complaint({"-o", "x.npy"}), HasSubstr("the output is an HDF5 file"));
   EXPECT_THAT(complaint({"-o", "-"}), HasSubstr("not to standard output"));
   EXPECT_THAT(complaint({}, 3), HasSubstr("no such file"));
   const ProgramResult tiny = best_of(example("mesh2d.mtx"), {"--budget", "3B"});

@@ -63,7 +63,7 @@ TEST(CliDevice, CudaWithoutAGpuSaysWhatIsMissing) {
 TEST(CliDevice, CommandsOfTheCpuSayThatTheyAre) {
   if (const std::string why = why_no_gpu(); !why.empty()) GTEST_SKIP() << "no GPU: " << why;
   for (const auto& command : commands_of_the_cpu())
-    expect_not_available(command, "runs on the CPU alone");
+    expect_not_available(command, "runs on the CPU only");
 }
 
 TEST(CliDevice, AnotherNameIsAUsageError) {
@@ -87,7 +87,7 @@ TEST(CliDevice, AutoSaysWhatItTookIfAsked) {
   EXPECT_THAT(verbose.err, HasSubstr("device: cpu, "));
   const std::string why = why_no_gpu();
   EXPECT_THAT(verbose.err, HasSubstr(why.empty() ? "estimate: " : why));
-  EXPECT_THAT(run_program({"info", mesh, "--verbose"}).err, HasSubstr("device: cpu, as asked for"));
+  EXPECT_THAT(run_program({"info", mesh, "--verbose"}).err, HasSubstr("device: cpu, as requested"));
 }
 
 /// Given factors multiply the same with and without the option.

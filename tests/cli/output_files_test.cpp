@@ -112,10 +112,11 @@ TEST(CliOutputFiles, TwoOutputsOfOneNameAreRefusedOfModels) {
                    "are the same file");
   const std::string before = read_file(model);
   expect_untouched(
-      folder, {"attention", "map", model, "-o", model, "--force"}, "this file is read");
-  expect_untouched(
-      folder, {"attention", "evaluate", model, "--json", model, "--force"}, "this file is read");
-  expect_untouched(folder, {"info", model, "--json", model, "--force"}, "this file is read");
+      folder, {"attention", "map", model, "-o", model, "--force"}, "this file is an input");
+  expect_untouched(folder,
+                   {"attention", "evaluate", model, "--json", model, "--force"},
+                   "this file is an input");
+  expect_untouched(folder, {"info", model, "--json", model, "--force"}, "this file is an input");
   EXPECT_EQ(read_file(model), before);
 }
 
@@ -162,7 +163,7 @@ TEST(CliOutputFiles, AnOutputIsNeverAnInput) {
   const auto refused = [&](const Arguments& arguments) {
     std::vector<std::string> forced = arguments;
     forced.emplace_back("--force");
-    expect_untouched(folder, forced, "this file is read");
+    expect_untouched(folder, forced, "this file is an input");
   };
   refused({"approximate", saved, "cur", "--rank", "2", "-o", saved});
   refused({"approximate", saved, "cur", "--rank", "2", "-o", other});
@@ -235,7 +236,7 @@ TEST(CliOutputFiles, AFileThatAppearsDuringTheFitStays) {
                                            write_file(folder + "/j.json", "mine as well");
                                          });
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("out.h5: another program made this file meanwhile"));
+  EXPECT_THAT(result.err, HasSubstr("out.h5: another program created this file in the meantime"));
   EXPECT_THAT(result.err, HasSubstr(folder + "/out.2.h5"));
   EXPECT_THAT(result.out, HasSubstr("saved to " + folder + "/out.2.h5"));
   EXPECT_EQ(read_file(output), "mine");

@@ -77,7 +77,7 @@ std::vector<std::string> images_in(const std::string& page) {
 
 TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
   const std::string page = read_file(report_of_mesh());
-  for (const char* text : {"comes nearest to this matrix",
+  for (const char* text : {"has the smallest error",
                            "Error against storage",
                            "Pareto front",
                            "as given",
@@ -218,7 +218,7 @@ TEST(CliReport, MissingGnuplotIsSaidBeforeTheMatrixIsRead) {
 TEST(CliReport, AMethodWithoutResultIsNamedWithItsReason) {
   const std::string page = read_file(
       report_of_mesh("mesh.mtx", {"--budget", "300", "--methods", "chord,truncated_svd"}));
-  EXPECT_THAT(page, HasSubstr("Chord gave no result: 6 factors of order 36 store"));
+  EXPECT_THAT(page, HasSubstr("Chord produced no result: 6 factors of order 36 store"));
   EXPECT_THAT(page, HasSubstr("no result</td>"));
 }
 

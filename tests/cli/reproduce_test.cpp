@@ -146,7 +146,9 @@ TEST(CliReproduce, WrongInputIsRefusedBeforeAnyFit) {
   complains(joined(table1, {"--latex", folder + "/no/t.tex"}), 3, "does not exist");
   complains(joined(table1, {"--report", folder + "/no/t.html"}), 3, "does not exist");
   complains({"table1", "--matrices", matrices, "-o", folder + "/no/rows"}, 3, "does not exist");
-  complains({"table1", "--matrices", folder + "/no", "-o", folder}, 3, "no such folder");
+  complains({"table1", "--matrices", folder + "/no", "-o", folder},
+            3,
+            "this folder with the paper's matrices does not exist");
   complains({"table1", "--matrices", folder, "-o", folder}, 3, "holds none of the 27 rows");
   EXPECT_TRUE(fs::is_empty(folder));
 }
@@ -179,7 +181,7 @@ TEST(CliReproduce, ARowThatFailsDecidesTheExitCodeAndTheOthersAreWritten) {
                                             "--json",
                                             "-"});
   EXPECT_EQ(result.exit_code, 3) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("not every row has a result; the first reason:"));
+  EXPECT_THAT(result.err, HasSubstr("some rows have no result; the first error:"));
   EXPECT_EQ(result.json()["rows"].size(), 1U);
 }
 
@@ -240,7 +242,7 @@ TEST(CliReproduce, ADamagedCheckpointIsSaidAndNotUsed) {
                                             "adam_steps=30"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("Strike.unfinished.h5"));
-  EXPECT_THAT(result.err, HasSubstr("the fit starts anew"));
+  EXPECT_THAT(result.err, HasSubstr("the fit starts again"));
 }
 
 /// In the two runs that are stopped the fit of Sawmill takes a minute or more. Before the last run
@@ -276,14 +278,14 @@ TEST(CliReproduce, AKilledRunResumesWhereItWas) {
     running.send(SIGINT);
     const ProgramResult result = running.wait();
     EXPECT_EQ(result.exit_code, 130) << result.err;
-    EXPECT_THAT(result.err, HasSubstr("1 of 2 rows are done and kept in " + folder));
+    EXPECT_THAT(result.err, HasSubstr("1 of 2 rows are finished and saved in " + folder));
     EXPECT_TRUE(result.json()["interrupted"]);
     EXPECT_EQ(result.json()["rows"].size(), 1U);
   }
   write_file(matrices + "/network/Sawmill.mtx", mesh_text(3));
   const ProgramResult result = run_program(command);
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("the fit starts anew"));
+  EXPECT_THAT(result.err, HasSubstr("the fit starts again"));
   EXPECT_FALSE(result.json()["rows"][0]["reused"]);
   EXPECT_TRUE(result.json()["rows"][1]["reused"]);
 }

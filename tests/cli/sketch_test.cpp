@@ -80,8 +80,8 @@ TEST(CliSketch, DirectoryFileAndPipeGiveTheSameBits) {
       run_program(sketch_command(folder + "/blocks", folder + "/blocks.h5", {"--threads", "2"}));
   ASSERT_EQ(blocks.exit_code, 0) << blocks.err;
   EXPECT_SAME_BITS(saved_matrix(folder + "/blocks.h5"), B);
-  EXPECT_THAT(blocks.out, HasSubstr("9000 x 12, seen once"));
-  EXPECT_THAT(blocks.out, HasSubstr("an estimate from 10 random vectors"));
+  EXPECT_THAT(blocks.out, HasSubstr("9000 x 12, read once"));
+  EXPECT_THAT(blocks.out, HasSubstr("estimated from 10 random vectors"));
   EXPECT_THAT(blocks.out, HasSubstr("rows/s"));
 
   const std::string arrays = array_text(A.topRows(1)) + array_text(A.bottomRows(8999));
@@ -110,7 +110,7 @@ TEST(CliSketch, LinesOfATableAreAStream) {
       run_program(sketch_command("-", folder + "/a.h5", {"--error-samples", "0"}),
                   "x,y,z\n" + read_file(folder + "/a.csv"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("line 1 is taken for a header"));
+  EXPECT_THAT(result.err, HasSubstr("line 1 is treated as a header"));
   EXPECT_THAT(result.out, HasSubstr("not estimated"));
   ASSERT_EQ(
       run_program(sketch_command(folder + "/a.csv", folder + "/b.h5", {"--error-samples", "0"}))
@@ -145,7 +145,7 @@ TEST(CliSketch, ResumesAfterAStreamBrokeOff) {
   EXPECT_EQ(run_program(resume, bytes.substr(0, 10000)).exit_code, 3);
   const ProgramResult resumed = run_program(resume, bytes);
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_THAT(resumed.err, HasSubstr("goes on after 8192 rows"));
+  EXPECT_THAT(resumed.err, HasSubstr("continues after 8192 rows"));
   EXPECT_SAME_BITS(saved_matrix(folder + "/out.h5"), saved_matrix(folder + "/straight.h5"));
 
   // The stream had ended: finished again without computation.
@@ -196,9 +196,10 @@ TEST(CliSketch, RefusesWhatDoesNotFit) {
       };
   const std::string table = "1,2\n3,4\n5,6\n";
   complains(sketch_command("-", output, {"--rows", "4"}), table, 3, "ends after 3 of 4 rows");
-  complains(sketch_command("-", output, {"--rows", "2"}), table, 3, "more rows than 2 (--rows)");
+  complains(
+      sketch_command("-", output, {"--rows", "2"}), table, 3, "has more than 2 rows (--rows)");
   complains(sketch_command("-", output), "1,2\n", 2, "rank 2 is outside 1..1");
-  complains({"sketch", "-", "-o", output}, table, 2, "the rank has to be given");
+  complains({"sketch", "-", "-o", output}, table, 2, "the rank must be given");
   complains(sketch_command("-", output), "", 3, "it is empty");
   complains(sketch_command("-", output, {"--resume"}), table, 2, "--resume needs --checkpoint");
   complains(

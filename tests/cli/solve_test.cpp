@@ -195,7 +195,7 @@ TEST(CliSolve, AnInterruptWritesTheLastIterate) {
   running.send(SIGINT);
   const ProgramResult stopped = running.wait();
   ASSERT_EQ(stopped.exit_code, 130) << stopped.err;
-  EXPECT_THAT(stopped.err, HasSubstr("columns 2..2 were not begun"));
+  EXPECT_THAT(stopped.err, HasSubstr("columns 2..2 were not started"));
   const json solutions = stopped.json()["solutions"];
   ASSERT_EQ(solutions.size(), 1U);
   EXPECT_EQ(solutions[0]["end"], "interrupted");
@@ -278,7 +278,8 @@ TEST(CliSolve, RefusesWhatIsWrong) {
       complaint({"solve", mesh, b, "--preconditioner", "x.h5", "--preconditioner-of", "it"}),
       HasSubstr("is not one of inverse, matrix"));
   EXPECT_THAT(complaint({"solve", mesh, b, "--max-seconds", "0"}), HasSubstr("not positive"));
-  EXPECT_THAT(complaint({"solve", mesh, b, "--chart", "r.pdf"}), HasSubstr(".svg or a .png"));
+  EXPECT_THAT(complaint({"solve", mesh, b, "--chart", "r.pdf"}),
+              HasSubstr("must end with .svg or .png"));
   EXPECT_THAT(complaint({"solve", mesh, b, "--preconditioner", folder + "/none.h5"}, 3),
               HasSubstr("no such file"));
   const std::string saved = folder + "/other.h5";
@@ -345,7 +346,7 @@ TEST(CliKeep, RefusesBeforeTheFitAndSavesAfterIt) {
             true);
   const ProgramResult psd = fit("psd");
   EXPECT_EQ(psd.exit_code, 4);
-  EXPECT_THAT(psd.err, HasSubstr("saved without --keep"));
+  EXPECT_THAT(psd.err, HasSubstr("saved without the property of --keep"));
   EXPECT_EQ(run_program({"info", folder + "/psd.h5"}).exit_code, 0);
 }
 
@@ -437,12 +438,12 @@ TEST(CliSolve, SaysThatAMatrixIsSymmetricToRounding) {
       const ProgramResult result = run_program(with_json);
       EXPECT_EQ(result.exit_code, 0) << result.err;
       EXPECT_EQ(result.json()["averaged_asymmetry"], difference);
-      EXPECT_THAT(result.err, HasSubstr("differ by up to 1.1e-16 count as equal"));
+      EXPECT_THAT(result.err, HasSubstr("differ by up to 1.1e-16 are treated as equal"));
     }
     const ProgramResult info = run_program({"info", file, "--json", "-"});
     EXPECT_EQ(info.json()["matrix"]["averaged_asymmetry"], difference);
     EXPECT_EQ(info.json()["matrix"]["symmetric"], true);
-    EXPECT_THAT(info.err, HasSubstr("count as equal"));
+    EXPECT_THAT(info.err, HasSubstr("treated as equal"));
     const std::string saved = folder + "/exact.h5";
     EXPECT_EQ(run_program({"approximate", file, "exact", "-o", saved, "--force"}).exit_code, 0);
     EXPECT_EQ(block_in_file(saved), A);

@@ -50,7 +50,7 @@ TEST(CliTarget, ThatIsMissedHasACodeOfItsOwn) {
         {"cur", "--target-error", "1e-7", "--precision", "float16"}}) {
     const ProgramResult result = approximated(asked);
     EXPECT_EQ(result.exit_code, 4) << testing::PrintToString(asked);
-    EXPECT_THAT(result.err, HasSubstr("was not reached; this is the nearest of what was tried"))
+    EXPECT_THAT(result.err, HasSubstr("was not reached; this is the closest result found"))
         << testing::PrintToString(asked);
   }
 }

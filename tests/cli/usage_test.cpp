@@ -264,7 +264,7 @@ TEST(CliEffect, OptionsThatChangeNothingAreRefused) {
   EXPECT_THAT(compare({"--json", ""}), HasSubstr("--json is empty"));
   EXPECT_THAT(compare({"--sweep-seconds", "5"}), HasSubstr("without --report or --plots"));
   EXPECT_THAT(compare({"--as", "kernel", "--degree", "3"}),
-              HasSubstr("degree applies to the polynomial kernel, not to the gaussian one"));
+              HasSubstr("degree applies to the polynomial kernel, not to the gaussian kernel"));
   EXPECT_THAT(compare({"--as", "kernel", "--kernel", "linear", "--bandwidth", "2"}),
               HasSubstr("bandwidth applies to kernels of the distance"));
   EXPECT_THAT(compare({"--kernel", "gaussian"}), HasSubstr("apply to kernel matrices"));
@@ -296,7 +296,7 @@ TEST(CliEffect, WhatAScriptMayGiveForAllFilesIsNoted) {
   const ProgramResult result = run_program({"info", table, "--keep-explicit-zeros"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.err, HasSubstr("keep_explicit_zeros has no effect"));
-  EXPECT_THAT(result.err, HasSubstr("line 1 is taken for a header: 'x,y'"));
+  EXPECT_THAT(result.err, HasSubstr("line 1 is treated as a header: 'x,y'"));
   write_file(table, "1,2x\n3,4\n");
   const ProgramResult mistake = run_program({"info", table});
   EXPECT_EQ(mistake.exit_code, 3);

@@ -132,7 +132,7 @@ TEST(SandboxedRead, BoundsMemory) {
       FileError,
       sandboxed(
           "x.mat", "MATLAB", [] { std::vector<char> block(std::size_t{1} << 30); }, limits),
-      "wants more memory than there is");
+      "needs more memory than is available");
 }
 
 TEST(SandboxedRead, HandsOnExceptionsWithTheirType) {

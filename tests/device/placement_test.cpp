@@ -178,8 +178,8 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
 TEST(Placement, SaysThatFactorsAreStreamed) {
   EXPECT_EQ(streaming_note(0), "");
   EXPECT_EQ(streaming_note(Index{87'240'000'000}),
-            "the GPU has no room for its 87.2 GB: the factors stay on the host and are streamed "
-            "at each product");
+            "the GPU has no room for 87.2 GB of factors: they stay on the host and are streamed at "
+            "each product");
 }
 
 TEST(Placement, OperatorsAreTheSameOnTheGpu) {
@@ -349,7 +349,7 @@ TEST(Placement, WhatCannotBePlacedIsNamed) {
   EXPECT_FALSE(is_placeable(A));
   EXPECT_REFUSED(InvalidArgument,
                  estimate_placement(A, {}, {1, 1, 1, 0}, {1, 1, 1, 0}, 1),
-                 "cannot be put on a GPU; dense, sparse and kernel matrices");
+                 "cannot be placed on a GPU; only dense, sparse and kernel matrices");
 }
 
 TEST(PlacementEstimate, OfADenseMatrixIsAsCountedByHand) {
@@ -372,7 +372,7 @@ TEST(PlacementEstimate, OfADenseMatrixIsAsCountedByHand) {
   EXPECT_TRUE(estimate_placement(A, workload, cpu, gpu, 4800 + 961).fits);
   EXPECT_FALSE(estimate_placement(A, workload, cpu, gpu, 100).gpu_is_faster());
   EXPECT_THAT(to_text(estimate_placement(A, workload, cpu, gpu, 100)),
-              testing::HasSubstr("no room"));
+              testing::HasSubstr("which do not fit"));
   EXPECT_FALSE(estimate_placement(A, workload, gpu, cpu, 10000).gpu_is_faster());
   EXPECT_REFUSED(InvalidArgument, estimate_placement(A, {.columns = 0}, cpu, gpu, 1), "0 columns");
   EXPECT_REFUSED(

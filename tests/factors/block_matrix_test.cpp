@@ -288,8 +288,8 @@ TEST(BlockMatrix, RefusesWhatDoesNotFitTogether) {
   refused([](BlockContent& c) { c.layers = {5, 2}; }, "more leaves");
   refused([](BlockContent& c) { c.layers = {5}; }, "fewer leaves");
   refused([](BlockContent& c) { c.layers = {-1, 7}; }, "more leaves");
-  refused([](BlockContent& c) { c.leaves[1].row = 101; }, "leaves the matrix");
-  refused([](BlockContent& c) { c.leaves[1].columns = Index{1} << 62; }, "leaves the matrix");
+  refused([](BlockContent& c) { c.leaves[1].row = 101; }, "exceeds the matrix");
+  refused([](BlockContent& c) { c.leaves[1].columns = Index{1} << 62; }, "exceeds the matrix");
   refused([](BlockContent& c) { c.leaves[0].count = 0; }, "rank or count 0");
   refused([](BlockContent& c) { c.leaves[0].count = 1000; }, "");
   refused([](BlockContent& c) { c.bits[0] = 17; }, "values of 17 bits");

@@ -178,7 +178,7 @@ TEST(FactorProduct, MismatchedFactorsAreRefused) {
       [] {
         FactorProduct({make_factor("A", Matrix(2, 3)), make_factor("B", Matrix(4, 2))});
       },
-      ThrowsMessage<InvalidArgument>(HasSubstr("A has 3 columns, B behind it has 4 rows")));
+      ThrowsMessage<InvalidArgument>(HasSubstr("A has 3 columns, but B after it has 4 rows")));
   EXPECT_THROW(FactorProduct({make_factor("A", Matrix(2, 3))}, true), InvalidArgument);
 }
 

@@ -172,7 +172,7 @@ TEST(PackedMatrix, RefusesWhatDoesNotFitTogether) {
       },
       "the data end");
   refused([](PackedContent& c) { c.group = std::numeric_limits<Index>::max(), c.bits[1] = 3; },
-          "the widths ask for 14");
+          "the widths require 14");
   refused(
       [](PackedContent& c) {
         c.bits = {64, 0};

@@ -126,13 +126,13 @@ TEST(PackedSparse, RefusesWhatDoesNotFitTogether) {
     change(wrong);
     return wrong;
   };
-  expect_refused(changed([](SparseContent& c) { c.structure[1] = 3; }), "beyond the matrix");
-  expect_refused(changed([](SparseContent& c) { c.structure[0] = 4; }), "beyond the matrix");
+  expect_refused(changed([](SparseContent& c) { c.structure[1] = 3; }), "outside the matrix");
+  expect_refused(changed([](SparseContent& c) { c.structure[0] = 4; }), "outside the matrix");
   // An entry after the last column, even by one.
-  expect_refused(changed([](SparseContent& c) { c.structure[3] = 2; }), "beyond the matrix");
+  expect_refused(changed([](SparseContent& c) { c.structure[3] = 2; }), "outside the matrix");
   expect_refused({1, 3, 2, false, SparseValues::kDictionary, 0, 1, 0, {1}, {2, 2, 0}, {}},
-                 "beyond the matrix");
-  expect_refused(changed([](SparseContent& c) { c.structure.pop_back(); }), "cut");
+                 "outside the matrix");
+  expect_refused(changed([](SparseContent& c) { c.structure.pop_back(); }), "truncated");
   expect_refused(changed([](SparseContent& c) { c.structure.push_back(0); }), "entries in");
   expect_refused(changed([](SparseContent& c) { c.structure.assign(12, 255); }), "too long");
   expect_refused(changed([](SparseContent& c) { c.data.push_back(0); }), "bytes of values");
@@ -145,7 +145,7 @@ TEST(PackedSparse, RefusesWhatDoesNotFitTogether) {
   expect_refused(changed([](SparseContent& c) { c.bits = 0; }), "0 bits");
   expect_refused(changed([](SparseContent& c) { c.symmetric = true; }), "not square");
   expect_refused(changed([](SparseContent& c) { c.entries = 7; }), "entries");
-  expect_refused(changed([](SparseContent& c) { c.rows = Index{1} << 40; }), "cut");
+  expect_refused(changed([](SparseContent& c) { c.rows = Index{1} << 40; }), "truncated");
 }
 
 TEST(PackedSparse, RefusesWhatIsNotFinite) {

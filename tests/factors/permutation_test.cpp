@@ -24,7 +24,7 @@ TEST(Permutation, RefusesWhatIsNone) {
   EXPECT_REFUSED(InvalidArgument, Permutation({}), "empty");
   EXPECT_REFUSED(InvalidArgument, Permutation({0, 2}), "index 2 is outside 0..1");
   EXPECT_REFUSED(InvalidArgument, Permutation({0, -1}), "index -1 is outside 0..1");
-  EXPECT_REFUSED(InvalidArgument, Permutation({1, 1}), "index 1 is there twice");
+  EXPECT_REFUSED(InvalidArgument, Permutation({1, 1}), "index 1 occurs twice");
   EXPECT_REFUSED(InvalidArgument, Permutation({1, 0}).apply(Matrix(3, 1)), "3 rows");
 }
 

@@ -114,7 +114,8 @@ TEST(PlacedMatrix, IsSavedRoundedAndPackedAsOnTheHost) {
 TEST(PlacedMatrix, RefusesTwoMemoriesInOneProduct) {
   const Matrix U = test::random_matrix(5, 2);
   const Factor other = make_factor("V", PlacedMatrix(MultiVector(test::host_gpu_space(), U)), true);
-  EXPECT_REFUSED(InvalidArgument, FactorProduct({placed("U", U), other}), "lies elsewhere");
+  EXPECT_REFUSED(
+      InvalidArgument, FactorProduct({placed("U", U), other}), "not in the memory space");
 }
 
 }  // namespace

@@ -54,14 +54,14 @@ TEST(Delimited, OneRowAndOneColumn) {
 }
 
 TEST(Delimited, RaggedRows) {
-  EXPECT_THAT(table_complaint("1,2\n3\n"), HasSubstr("x.csv:2: 1 cells, the rows before have 2"));
+  EXPECT_THAT(table_complaint("1,2\n3\n"), HasSubstr("x.csv:2: 1 cells; the rows before have 2"));
   EXPECT_THAT(table_complaint("h\n1 2\n\n3 4 5\n"),
-              HasSubstr("x.csv:4: 3 cells, the rows before have 2"));
+              HasSubstr("x.csv:4: 3 cells; the rows before have 2"));
 }
 
 TEST(Delimited, BadCells) {
   EXPECT_THAT(table_complaint("1,2\n3,\n"),
-              HasSubstr("x.csv:2: column 2: the cell is empty, it must hold a number"));
+              HasSubstr("x.csv:2: column 2: the cell is empty; it must hold a number"));
   EXPECT_THAT(table_complaint("1,2\n,3\n"), HasSubstr("x.csv:2: column 1: the cell is empty"));
   EXPECT_THAT(table_complaint("1\t2\n3\t\t4\n"), HasSubstr("x.csv:2: column 2: the cell is empty"));
   EXPECT_THAT(table_complaint("1,2,\n3,4,\n"), HasSubstr("x.csv:1: column 3: the cell is empty"));
@@ -71,7 +71,7 @@ TEST(Delimited, BadCells) {
               HasSubstr("x.csv:2: column 2: '1,5' is not a number"));
   EXPECT_THAT(table_complaint("1,2\n3,\"4\"\n"), HasSubstr("column 2: '\"4\"' is not a number"));
   EXPECT_THAT(table_complaint("1,2\nnan,4\n"),
-              HasSubstr("x.csv:2: column 1: 'nan' is not allowed, values must be finite"));
+              HasSubstr("x.csv:2: column 1: 'nan' is not allowed; values must be finite"));
   EXPECT_THAT(table_complaint("nan,inf\n3,4\n"),
               HasSubstr("x.csv:1: column 1: 'nan' is not allowed"));
   EXPECT_THAT(table_complaint("1\n1e999\n"),
@@ -110,13 +110,14 @@ TEST(Delimited, AHeaderIsNotedAndARowWithAMistakeIsNone) {
   std::vector<std::string> notes;
   EXPECT_EQ(parse_delimited("\na,b\n1,2.5\n-3,4e2\n", "x.csv", &notes), two_by_two());
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0], "line 2 is taken for a header: 'a,b'");
+  EXPECT_EQ(notes[0], "line 2 is treated as a header: 'a,b'");
   notes.clear();
   parse_delimited("1,2.5\n-3,4e2\n", "x.csv", &notes);
   EXPECT_TRUE(notes.empty());
 
-  EXPECT_THAT(table_complaint("1,2x\n3,4\n"),
-              HasSubstr("x.csv:1: column 2: '2x' is not a number; a header has no numbers"));
+  EXPECT_THAT(
+      table_complaint("1,2x\n3,4\n"),
+      HasSubstr("x.csv:1: column 2: '2x' is not a number; a header line must not contain numbers"));
   EXPECT_THAT(table_complaint("year 2020 2021\n1 2 3\n"), HasSubstr("column 1: 'year'"));
   EXPECT_THAT(table_complaint("NaN,b\n1,2\n"), HasSubstr("column 1"));
   // Below a header the same mistake is reported for its row.

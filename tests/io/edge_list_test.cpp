@@ -90,7 +90,7 @@ TEST(EdgeList, Refusals) {
   EXPECT_THAT(edges_complaint("1 2\nanna bert\n"), HasSubstr("names must be replaced by numbers"));
   EXPECT_THAT(edges_complaint("1 2\n3 bert\n"), HasSubstr("x.edges:2: node: 'bert'"));
   EXPECT_THAT(edges_complaint("1 2\n3\n"),
-              HasSubstr("x.edges:2: '3' has 1 fields, an edge must have 2 or 3"));
+              HasSubstr("x.edges:2: '3' has 1 fields; an edge must have 2 or 3"));
   EXPECT_THAT(edges_complaint("1 2 3 4\n"), HasSubstr("has 4 fields"));
   EXPECT_THAT(edges_complaint("0 1\n,12 5"),
               HasSubstr("x.edges:2: ',12 5' starts with a separator"));
@@ -131,9 +131,9 @@ TEST(Pajek, NeighborLists) {
 TEST(Pajek, MatrixSection) {
   EXPECT_EQ(pajek("*Vertices 2\n*Matrix\n0 1.5\n-2 0\n"), (Matrix{{0, 1.5}, {-2, 0}}));
   EXPECT_THAT(pajek_complaint("*Vertices 2\n*Matrix\n0 1\n"),
-              HasSubstr("'*Matrix' has 1 rows, it must have 2"));
+              HasSubstr("'*Matrix' has 1 rows; it must have 2"));
   EXPECT_THAT(pajek_complaint("*Vertices 2\n*Matrix\n0\n"),
-              HasSubstr("x.net:3: 1 numbers in a row of '*Matrix', it must have 2"));
+              HasSubstr("x.net:3: 1 numbers in a row of '*Matrix'; it must have 2"));
   EXPECT_THAT(pajek_complaint("*Vertices 2\n*Matrix\n0 1 2\n"),
               HasSubstr("x.net:3: more than 2 numbers"));
   EXPECT_THAT(pajek_complaint("*Vertices 1\n*Matrix\n0\n0\n"),
@@ -177,9 +177,10 @@ TEST(Pajek, Refusals) {
 TEST(Pajek, SectionsThatAreNotKnownAreRefused) {
   const std::string network = "*Vertices 2\n*Arcs\n1 2 3\n";
   EXPECT_THAT(pajek_complaint(network + "*Acrs\n2 1 5\n"),
-              HasSubstr("x.net:4: '*Acrs' begins no section that is read: *network, *vertices"));
+              HasSubstr("x.net:4: '*Acrs' is not a supported section: *network, *vertices"));
   EXPECT_THAT(pajek_complaint(network + "*Events\n"), HasSubstr("x.net:4: '*Events'"));
-  EXPECT_THAT(pajek_complaint(network + "*\n"), HasSubstr("x.net:4: '*' begins no section"));
+  EXPECT_THAT(pajek_complaint(network + "*\n"),
+              HasSubstr("x.net:4: '*' is not a supported section"));
   EXPECT_EQ(parse_pajek(network + "*Partition degree\n*Vertices 2\n1\n1\n", "x.net").nonZeros(), 1);
 }
 

@@ -86,7 +86,7 @@ TEST_F(Hdf5File, ChoosesTheOnlyMatrix) {
   add("text", H5T_C_S1, {4});
   finish();
   EXPECT_EQ(find_hdf5_matrix(path_).dataset, "/group/A");
-  EXPECT_REFUSED(FileError, find_hdf5_matrix(path_, "cube"), "3 dimensions where 1 or 2 are read");
+  EXPECT_REFUSED(FileError, find_hdf5_matrix(path_, "cube"), "3 dimensions; 1 or 2 are supported");
   EXPECT_REFUSED(FileError, find_hdf5_matrix(path_, "text"), "not a dataset of integers");
   EXPECT_REFUSED(FileError, find_hdf5_matrix(path_, "B"), "no dataset 'B'; it holds");
   EXPECT_REFUSED(FileError, find_hdf5_matrix(path_, "group"), "no dataset 'group'");
@@ -96,7 +96,7 @@ TEST_F(Hdf5File, RefusesToChooseAmongSeveral) {
   add("A", H5T_NATIVE_DOUBLE, {2, 3});
   add("B", H5T_NATIVE_DOUBLE, {2, 3});
   finish();
-  EXPECT_REFUSED(FileError, read_hdf5_matrix(path_), "several datasets, name one of them");
+  EXPECT_REFUSED(FileError, read_hdf5_matrix(path_), "several datasets; name one of them");
 }
 
 TEST_F(Hdf5File, RefusesComplexEmptyAndNone) {
@@ -109,7 +109,7 @@ TEST_F(Hdf5File, RefusesComplexEmptyAndNone) {
   }
   finish();
   EXPECT_REFUSED(FileError, read_hdf5_matrix(path_, "Z"), "complex");
-  EXPECT_REFUSED(FileError, read_hdf5_matrix(path_, "empty"), "0 x 4 is no matrix");
+  EXPECT_REFUSED(FileError, read_hdf5_matrix(path_, "empty"), "0 x 4 is not a matrix");
 }
 
 TEST_F(Hdf5File, RefusesNanWithItsPlace) {
@@ -138,7 +138,8 @@ TEST_F(Hdf5File, RefusesChunksThatWereNeverWritten) {
 
 TEST_F(Hdf5File, WritingRefusals) {
   EXPECT_REFUSED(InvalidArgument, write_hdf5_matrix(path_, "A", Matrix()), "empty");
-  EXPECT_REFUSED(InvalidArgument, write_hdf5_matrix(path_, "", Matrix::Ones(1, 1)), "no name");
+  EXPECT_REFUSED(
+      InvalidArgument, write_hdf5_matrix(path_, "", Matrix::Ones(1, 1)), "not a valid name");
   EXPECT_REFUSED(
       FileError, write_hdf5_matrix("/no/such/a.h5", "A", Matrix::Ones(1, 1)), "not exist");
 }

@@ -46,12 +46,12 @@ TEST(HostileInput, SizesOutOfProportionAreRefusedBeforeMemoryIsTaken) {
                  load(hostile_text("rows.mtx",
                                    "%%MatrixMarket matrix coordinate real general\n"
                                    "1000000000 1000000000 1\n1 1 1\n")),
-                 "out of all proportion");
+                 "too much for a file of this size");
   EXPECT_REFUSED(FileError,
                  load(hostile_text("cols.mtx",
                                    "%%MatrixMarket matrix coordinate real general\n"
                                    "1 1000000000 1\n1 1 1\n")),
-                 "out of all proportion");
+                 "too much for a file of this size");
   EXPECT_REFUSED(
       FileError, load(hostile_text("node.edges", "1 1000000000\n")), "number them without gaps");
   EXPECT_REFUSED(FileError,
@@ -122,7 +122,7 @@ TEST(HostileInput, RowsOfAnEmptyMatrixAreNotReadOneByOne) {
   const std::string path = hostile_text("empty.mtx",
                                         "%%MatrixMarket matrix coordinate real general\n"
                                         "1000000 1000000 1\n1 1 1\n");
-  EXPECT_REFUSED(FileError, open_row_stream(path), "`approximate` takes the stored numbers");
+  EXPECT_REFUSED(FileError, open_row_stream(path), "`approximate` reads only the stored numbers");
 }
 
 TEST(HostileInput, StreamsStayInTheirFileUnlessAllowed) {

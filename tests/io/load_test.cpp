@@ -107,7 +107,7 @@ TEST_F(Load, Images) {
   write_matrix_market(in_folder("s.mtx"), test::random_sparse(8, 8, 2));
   EXPECT_REFUSED(InvalidArgument,
                  load(in_folder("s.mtx"), {.kind = InputKind::kGradient}),
-                 "a sparse matrix is no image");
+                 "a sparse matrix is not an image");
 }
 
 TEST_F(Load, GradientImagesOfThePaper) {
@@ -142,7 +142,7 @@ TEST_F(Load, Graphs) {
   write_matrix_market(in_folder("a.mtx"), A_);
   EXPECT_REFUSED(InvalidArgument,
                  load(in_folder("a.mtx"), {.kind = InputKind::kLaplacian}),
-                 "6 x 4 is no adjacency matrix");
+                 "the matrix is 6 x 4; an adjacency matrix");
 }
 
 TEST_F(Load, Kernels) {
@@ -262,7 +262,7 @@ TEST_F(Load, SaysWhatHasNoEffect) {
   EXPECT_NE(notes_of("sparse.mtx", zeros).find("'covariance'"), std::string::npos);
 
   write_text("header.csv", "x,y\n1,2\n");
-  EXPECT_EQ(notes_of("header.csv", {}), "line 1 is taken for a header: 'x,y'\n");
+  EXPECT_EQ(notes_of("header.csv", {}), "line 1 is treated as a header: 'x,y'\n");
 }
 
 TEST_F(Load, KernelOptionsAreThoseOfTheFunction) {

@@ -147,7 +147,7 @@ TEST_P(MatVersions, ChoosesTheOnlyMatrixOrTheNamedOne) {
     file.add<double>("D", MAT_C_DOUBLE, MAT_T_DOUBLE, {1, 2}, {1, 2});
   }
   EXPECT_REFUSED(
-      FileError, read_mat(path_), "several matrices, name one of them: B (2 x 1), D (1 x 2)");
+      FileError, read_mat(path_), "several matrices; name one of them: B (2 x 1), D (1 x 2)");
 }
 
 TEST_P(MatVersions, RefusesWhatIsNoRealMatrix) {
@@ -292,7 +292,8 @@ TEST(MatFile, WritesACellArrayOfFactors) {
 TEST(MatFile, RefusesNamesThatMatlabDoesNotTake) {
   const std::string path = test::temporary_dir() + "/a.mat";
   for (const char* name : {"", "1a", "_a", "a-b"}) {
-    EXPECT_REFUSED(InvalidArgument, (write_mat(path, {{name, Matrix::Ones(1, 1)}})), "no name");
+    EXPECT_REFUSED(
+        InvalidArgument, (write_mat(path, {{name, Matrix::Ones(1, 1)}})), "not a valid name");
   }
 }
 

@@ -136,7 +136,7 @@ TEST(MatrixMarket, BadHeaders) {
   EXPECT_THAT(market_complaint(std::string("\x00\x01\xff\x7f", 4)),
               HasSubstr("x.mtx:1: '\\x00\\x01\\xff\\x7f' is not"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate complex general\n"),
-              HasSubstr("x.mtx:1: field 'complex' is not supported, it must be one of: real, "
+              HasSubstr("x.mtx:1: field 'complex' is not supported; it must be one of: real, "
                         "double, integer, pattern"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate real hermitian\n"),
               HasSubstr("symmetry 'hermitian'"));
@@ -145,7 +145,7 @@ TEST(MatrixMarket, BadHeaders) {
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix list real general\n"),
               HasSubstr("format 'list'"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate real\n"),
-              HasSubstr("has 4 words, it must have 5"));
+              HasSubstr("has 4 words; it must have 5"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix array pattern general\n1 1\n"),
               HasSubstr("pattern must be in coordinate"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n"),
@@ -159,7 +159,7 @@ TEST(MatrixMarket, BadSizes) {
               HasSubstr("x.mtx:2: number of rows: '0' is not a whole number in 1.."));
   EXPECT_THAT(market_complaint(kCoordinate + "2 0 0\n"), HasSubstr("number of columns: '0'"));
   EXPECT_THAT(market_complaint(kCoordinate + "2 2\n"),
-              HasSubstr("'2 2' has 2 fields, it must have 3: rows columns entries"));
+              HasSubstr("'2 2' has 2 fields; it must have 3: rows columns entries"));
   EXPECT_THAT(market_complaint(kCoordinate + "2 2 -1\n"),
               HasSubstr("number of entries: '-1' is not a whole number in 0.."));
   EXPECT_THAT(market_complaint(kCoordinate + "2 x 1\n1 1 1\n"),
@@ -169,17 +169,17 @@ TEST(MatrixMarket, BadSizes) {
   EXPECT_THAT(market_complaint(kCoordinate + "900000000000000 900000000000000 0\n"),
               HasSubstr("more than the 9223372036854775807 places"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n"),
-              HasSubstr("must be square, this is 2 x 3"));
+              HasSubstr("must be square; this is 2 x 3"));
 }
 
 TEST(MatrixMarket, ClaimsThatTheFileCannotHoldAreRefusedBeforeMemoryIsTaken) {
   EXPECT_THAT(market_complaint(kCoordinate + "10 10 1000000000000000\n1 1 1\n"),
-              HasSubstr("x.mtx:2: 1000000000000000 entries are declared, the rest of the file has "
+              HasSubstr("x.mtx:2: 1000000000000000 entries are declared; the rest of the file has "
                         "room for at most 1"));
   EXPECT_THAT(
       market_complaint("%%MatrixMarket matrix array real general\n30000000 30000000\n1\n"),
       HasSubstr(
-          "900000000000000 entries are declared, the rest of the file has room for at most 1"));
+          "900000000000000 entries are declared; the rest of the file has room for at most 1"));
   EXPECT_THROW(parse_matrix_market(kCoordinate + "1000000000000 1 0\n", "x.mtx"), FileError);
 }
 
@@ -189,9 +189,9 @@ TEST(MatrixMarket, LyingCounts) {
   EXPECT_THAT(market_complaint(kCoordinate + "2 2 1\n1 1 1\n% c\n\n2 2 1\n"),
               HasSubstr("x.mtx:6: more than the 1 entries that line 2 declares"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3 \n"),
-              HasSubstr("x.mtx:2: 3 values follow, 2 x 2 needs 4"));
+              HasSubstr("x.mtx:2: 3 values follow, but 2 x 2 needs 4"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix array real general\n1 2\n1\n2\n3\n"),
-              HasSubstr("3 values follow, 1 x 2 needs 2"));
+              HasSubstr("3 values follow, but 1 x 2 needs 2"));
 }
 
 TEST(MatrixMarket, BadEntries) {
@@ -206,16 +206,16 @@ TEST(MatrixMarket, BadEntries) {
   EXPECT_THAT(entry("1.5 1 1"), HasSubstr("row: '1.5'"));
   EXPECT_THAT(entry("1 99999999999999999999 1"), HasSubstr("column: '99999999999999999999'"));
   EXPECT_THAT(entry("1 1 nan"),
-              HasSubstr("x.mtx:4: value: 'nan' is not allowed, values must be finite"));
+              HasSubstr("x.mtx:4: value: 'nan' is not allowed; values must be finite"));
   EXPECT_THAT(entry("1 1 -Inf"), HasSubstr("value: '-Inf' is not allowed"));
   EXPECT_THAT(entry("1 1 1e999"), HasSubstr("value: '1e999' is beyond the largest double"));
   EXPECT_THAT(entry("1 1 abc"), HasSubstr("x.mtx:4: value: 'abc' is not a number"));
   EXPECT_THAT(entry("1 1 1.5x"), HasSubstr("value: '1.5x' is not a number"));
   EXPECT_THAT(entry("1 1"),
-              HasSubstr("'1 1' has 2 fields, an entry must have 3: row column value"));
-  EXPECT_THAT(entry("1 1 1 0"), HasSubstr("'1 1 1 0' has 4 fields, an entry must have 3"));
+              HasSubstr("'1 1' has 2 fields; an entry must have 3: row column value"));
+  EXPECT_THAT(entry("1 1 1 0"), HasSubstr("'1 1 1 0' has 4 fields; an entry must have 3"));
   EXPECT_THAT(market_complaint("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n"),
-              HasSubstr("has 3 fields, an entry must have 2: row column"));
+              HasSubstr("has 3 fields; an entry must have 2: row column"));
   EXPECT_THAT(
       market_complaint("%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 1.5\n"),
       HasSubstr("x.mtx:3: value: '1.5' is not an integer, as the header says"));

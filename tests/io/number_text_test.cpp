@@ -149,8 +149,8 @@ TEST(ReadWhole, ReadsUpToEighteenDigits) {
 
 TEST(ExplainReal, NamesTheCause) {
   EXPECT_EQ(explain_real("abc"), "'abc' is not a number");
-  EXPECT_EQ(explain_real("NaN"), "'NaN' is not allowed, values must be finite");
-  EXPECT_EQ(explain_real("-inf"), "'-inf' is not allowed, values must be finite");
+  EXPECT_EQ(explain_real("NaN"), "'NaN' is not allowed; values must be finite");
+  EXPECT_EQ(explain_real("-inf"), "'-inf' is not allowed; values must be finite");
   EXPECT_EQ(explain_real(""), "a number is missing");
   EXPECT_EQ(explain_real(std::string_view("-1").substr(0, 1)), "'-' is not a number");
   EXPECT_NE(explain_real("1e999").find("beyond the largest double, 1.797"), std::string::npos);

@@ -137,7 +137,7 @@ TEST(RowStream, ReadsPipesOfArraysAndOfLines) {
             std::string::npos);
   EXPECT_NE(complaint_of_pipe(one + "1,2\n").find("block 2: not a NumPy file"), std::string::npos);
   EXPECT_NE(complaint_of_pipe(one + array_bytes(Matrix::Ones(3, 7)))
-                .find("7 columns, the blocks before have 6"),
+                .find("7 columns; the blocks before have 6"),
             std::string::npos);
   Matrix bad = A;
   bad(7, 2) = NAN;
@@ -145,12 +145,12 @@ TEST(RowStream, ReadsPipesOfArraysAndOfLines) {
                 .find("block 2: row 8, column 3, counted from 1: nan"),
             std::string::npos);
   EXPECT_NE(complaint_of_pipe("").find("it is empty"), std::string::npos);
-  EXPECT_NE(complaint_of_pipe("1,2\n" + std::string(20, '\0')).find("holds zero bytes"),
+  EXPECT_NE(complaint_of_pipe("1,2\n" + std::string(20, '\0')).find("contains zero bytes"),
             std::string::npos);
   EXPECT_NE(complaint_of_pipe("\x1f\x8b and so on").find("compressed"), std::string::npos);
   EXPECT_NE(complaint_of_pipe("%%MatrixMarket matrix").find(".npy arrays"), std::string::npos);
   EXPECT_NE(complaint_of_pipe("\x89HDF\r\n").find(".npy arrays"), std::string::npos);
-  EXPECT_NE(complaint_of_pipe("1,2\n3,4,5\n").find(":2: 3 cells, the rows before have 2"),
+  EXPECT_NE(complaint_of_pipe("1,2\n3,4,5\n").find(":2: 3 cells; the rows before have 2"),
             std::string::npos);
 }
 
@@ -194,13 +194,13 @@ TEST(RowStream, DirectoriesAreRowBlocksInNaturalOrder) {
   }
   EXPECT_REFUSED(FileError,
                  open_row_stream(folder)->skip(10, {{"part-1.npy", 10}}),
-                 "the next row block is part-2.npy, it was part-1.npy");
+                 "the next row block is part-2.npy; it was part-1.npy");
   write_npy(folder + "/part-2.npy", A.topRows(10));
   EXPECT_REFUSED(FileError, open_row_stream(folder)->skip(31, {}), "ends 1 rows before");
 
   write_npy(folder + "/part-12.npy", Matrix::Ones(2, 5));
   EXPECT_REFUSED(
-      FileError, stream_of(folder), "part-12.npy: 5 columns, the row blocks before have 4");
+      FileError, stream_of(folder), "part-12.npy: 5 columns; the row blocks before have 4");
   std::filesystem::remove(folder + "/part-12.npy");
   test::write_file(folder + "/readme.doc", "text");
   EXPECT_REFUSED(FileError, open_row_stream(folder), "readme.doc: unknown format '.doc'");

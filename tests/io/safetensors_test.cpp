@@ -198,29 +198,29 @@ TEST(Safetensors, HeadersThatAreRefused) {
   EXPECT_THAT(tensor_complaint(tensor_file("{}x", "")), HasSubstr("error at its byte 3"));
   EXPECT_THAT(tensor_complaint(tensor_file("{\"\xFF\":1}", "")), HasSubstr("not JSON"));
   EXPECT_THAT(tensor_complaint(tensor_file(R"({"__metadata__":{"k":1}})", "")),
-              HasSubstr("__metadata__ 'k' is 1, it must be text"));
+              HasSubstr("__metadata__ 'k' is 1; it must be text"));
   EXPECT_THAT(tensor_complaint(tensor_file(R"({"__metadata__":{"k":"1","k":"2"}})", "")),
               HasSubstr("has the key 'k' twice"));
   EXPECT_THAT(tensor_complaint(tensor_file(R"({"__metadata__":[]})", "")),
-              HasSubstr("tensor '__metadata__' is a list, it must be an object"));
+              HasSubstr("tensor '__metadata__' is a list; it must be an object"));
 }
 
 TEST(Safetensors, TensorsThatAreRefused) {
   const std::string good = R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
   EXPECT_EQ(entry_complaint(good, 8), "no error");
-  EXPECT_THAT(entry_complaint(good + ",\"a\":" + good, 8), HasSubstr("tensor 'a' is there twice"));
-  EXPECT_THAT(entry_complaint(good, 9), HasSubstr("9 bytes of data, the tensors have 8"));
+  EXPECT_THAT(entry_complaint(good + ",\"a\":" + good, 8), HasSubstr("tensor 'a' occurs twice"));
+  EXPECT_THAT(entry_complaint(good, 9), HasSubstr("9 bytes of data; the tensors have 8"));
   EXPECT_THAT(entry_complaint(good, 7), HasSubstr("data_offsets 0..8, outside the 7 bytes"));
-  EXPECT_THAT(entry_complaint("3", 0), HasSubstr("tensor 'a' is 3, it must be an object"));
+  EXPECT_THAT(entry_complaint("3", 0), HasSubstr("tensor 'a' is 3; it must be an object"));
   EXPECT_THAT(entry_complaint("{}", 0), HasSubstr("must have the keys dtype, shape and data"));
   EXPECT_THAT(entry_complaint(R"({"dtype":"C64"})", 0),
-              HasSubstr("has type 'C64', only F64, I64, F32, I32, F16, BF16, U8 are read"));
-  EXPECT_THAT(entry_complaint(R"({"dtype":5})", 0), HasSubstr("has dtype 5, it must be text"));
+              HasSubstr("has type 'C64'; only F64, I64, F32, I32, F16, BF16, U8 are read"));
+  EXPECT_THAT(entry_complaint(R"({"dtype":5})", 0), HasSubstr("has dtype 5; it must be text"));
   EXPECT_THAT(entry_complaint(R"({"dtype":"F32","dtype":"F32"})", 0),
               HasSubstr("has the key 'dtype' twice"));
-  EXPECT_THAT(entry_complaint(R"({"type":"F32"})", 0), HasSubstr("has the key 'type', it must be"));
+  EXPECT_THAT(entry_complaint(R"({"type":"F32"})", 0), HasSubstr("has the key 'type'; it must be"));
   EXPECT_THAT(entry_complaint(R"({"shape":[-1]})", 0),
-              HasSubstr("has shape -1, it must be a list"));
+              HasSubstr("has shape -1; it must be a list"));
   EXPECT_THAT(entry_complaint(R"({"shape":[1.5]})", 0), HasSubstr("has shape '1.5'"));
   EXPECT_THAT(entry_complaint(R"({"shape":[[1]]})", 0), HasSubstr("has shape a list"));
   EXPECT_THAT(entry_complaint(R"({"shape":[9223372036854775807]})", 0),
@@ -233,7 +233,7 @@ TEST(Safetensors, TensorsThatAreRefused) {
   EXPECT_THAT(entry_complaint(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})", 8),
               HasSubstr("data_offsets 8..0, outside the 8 bytes"));
   EXPECT_THAT(entry_complaint(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})", 8),
-              HasSubstr("has 8 bytes, its shape [3] of F32 needs 12"));
+              HasSubstr("has 8 bytes, but its shape [3] of F32 needs 12"));
   EXPECT_THAT(
       entry_complaint(R"({"dtype":"F64","shape":[4294967296,536870912],"data_offsets":[0,0]})", 0),
       HasSubstr("needs more than 2^63"));
@@ -285,7 +285,7 @@ TEST(Safetensors, WhatCannotBeWritten) {
   const std::vector<float> two{1, 2};
   EXPECT_REFUSED(InvalidArgument, write({"", {2}, two}), "a tensor has no name");
   EXPECT_REFUSED(InvalidArgument, write({"__metadata__", {2}, two}), "cannot be named");
-  EXPECT_REFUSED(InvalidArgument, write({"a", {3}, two}), "'a' has 2 values, its shape is [3]");
+  EXPECT_REFUSED(InvalidArgument, write({"a", {3}, two}), "'a' has 2 values, but its shape is [3]");
   EXPECT_REFUSED(InvalidArgument, write({"a", {-1, -2}, two}), "its shape is [-1, -2]");
   EXPECT_REFUSED(InvalidArgument, write({"\xFF", {2}, two}), "are not UTF-8");
   const std::vector<NamedTensor> twice{{"a", {2}, two}, {"a", {2}, two}};

@@ -405,15 +405,15 @@ TEST(SavedApproximation, RefusesPackedValuesThatDoNotFitTogether) {
     replace_array(path, name, values, type);
     EXPECT_REFUSED(FileError, load_approximation(path), why + ": the file is damaged");
   };
-  refused("bits", {17, 3}, H5T_STD_U8LE, "values of 17 bits (legal: 0 to 16, 32, 64)");
-  refused("bits", {8, 33}, H5T_STD_U8LE, "values of 33 bits (legal: 0 to 16, 32, 64)");
+  refused("bits", {17, 3}, H5T_STD_U8LE, "values of 17 bits (allowed: 0 to 16, 32, 64)");
+  refused("bits", {8, 33}, H5T_STD_U8LE, "values of 33 bits (allowed: 0 to 16, 32, 64)");
   refused("bits", {8}, H5T_STD_U8LE, "1 widths for 2 columns");
   refused(
       "data", std::vector<std::int64_t>(12), H5T_STD_U8LE, "the data end before the columns do");
   refused("data",
           std::vector<std::int64_t>(14),
           H5T_STD_U8LE,
-          "14 bytes of data, where the widths ask for 13");
+          "14 bytes of data, but the widths require 13");
   refused("scales", {1}, H5T_IEEE_F32LE, "1 scales for 2 columns of 1 groups");
 }
 
@@ -435,9 +435,9 @@ TEST(SavedApproximation, RefusesBlocksThatOverlapOrLeaveTheMatrix) {
   };
   refused({3, 4, 3, 4, 1, 0}, "two leaves overlap at row 3, column 3 (counted from 0)");
   refused({5, 4, 4, 4, 1, 0},
-          "a leaf at row 5, column 4 (counted from 0) of 4 x 4 leaves the matrix of 8 x 8");
+          "a leaf at row 5, column 4 (counted from 0) of 4 x 4 exceeds the matrix of 8 x 8");
   refused({4, 4, 5, 4, 1, 0},
-          "a leaf at row 4, column 5 (counted from 0) of 4 x 4 leaves the matrix of 8 x 8");
+          "a leaf at row 4, column 5 (counted from 0) of 4 x 4 exceeds the matrix of 8 x 8");
   refused({4, 4, 4, 4, 3, 0}, "a leaf of the unknown kind 3");
   refused({4, 4, 4, 3, 1, 0}, "blocks: more widths, scales or data than the leaves need");
 }

@@ -91,7 +91,7 @@ TEST(SketchFile, RefusesOtherFiles) {
   EXPECT_REFUSED(FileError, load_approximation(folder + "/new.h5"), "new.h5");
   EXPECT_REFUSED(InvalidArgument,
                  save_sketch(folder + "/n.h5", part_sketch(40), {"", {{"a\nb", 1}}, 0}),
-                 "line end");
+                 "line break");
 }
 
 TEST(SketchFile, NumbersThatAreNotFiniteAreDamage) {

@@ -77,7 +77,7 @@ TEST(ReadAll, DamagedGzip) {
               HasSubstr("a.gz: inflates to more than 1000 bytes"));
   EXPECT_EQ(gunzip(good, "a.gz", 100003).size(), 100003U);
   EXPECT_THAT(test::complaint_of([&] { read_all(write_file("a.gz", "plain text")); }),
-              HasSubstr("does not start as gzip does"));
+              HasSubstr("does not start with a gzip header"));
 }
 
 TEST(ReadAll, WhatCannotBeRead) {

@@ -90,7 +90,7 @@ TEST(Run, SaysWhereFloatsCostMoreThanTheirRounding) {
     return run(method, A, {{"rank", "60"}}, precision).approximation.summary.message;
   };
   EXPECT_THAT(message_of(cancelling, Precision::kFloat),
-              HasSubstr("storing floats moves the product by"));
+              HasSubstr("storing floats changes the product by"));
   EXPECT_THAT(message_of(cancelling, Precision::kDouble), testing::Not(HasSubstr("floats")));
   for (const char* method : {"cur", "truncated_svd"}) {
     EXPECT_THAT(message_of(find_method(method), Precision::kFloat),
@@ -268,7 +268,7 @@ TEST(Run, StoppedSearchReturnsWhatItHas) {
   const Approximation found = run(stopping, A, {}, Precision::kDouble, control).approximation;
   EXPECT_EQ(found.summary.rank, 4);
   EXPECT_EQ(found.summary.termination, Termination::kInterrupted);
-  EXPECT_THAT(found.summary.message, HasSubstr("cut short"));
+  EXPECT_THAT(found.summary.message, HasSubstr("stopped early"));
 }
 
 TEST(Run, PassesOnWhatTheMethodThrows) {

@@ -452,11 +452,12 @@ TEST(RateDistortion, WhatIsPromisedIsWhatComesOut) {
 TEST(Hierarchical, RefusesWrongOptions) {
   const DenseOperator A(smooth(20));
   EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.widths = {4, 17}}), "width of 17 bits");
-  EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.widths = {}}), "there has to be a width");
+  EXPECT_REFUSED(
+      InvalidArgument, hierarchical(A, {.widths = {}}), "at least one width is required");
   EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.frobenius_tolerance = 1}), "outside 0..1");
   EXPECT_REFUSED(InvalidArgument, hierarchical(A, {.leaf = 21}), "leaf 21 is outside 0..20");
   EXPECT_REFUSED(
-      InvalidArgument, hierarchical(A, {.order = BlockOrder::kPoints}), "for kernel matrices");
+      InvalidArgument, hierarchical(A, {.order = BlockOrder::kPoints}), "requires a kernel matrix");
   EXPECT_REFUSED(InvalidArgument,
                  hierarchical(DenseOperator(Matrix::Ones(3, 4)), {.order = BlockOrder::kRcm}),
                  "only a square matrix");

@@ -260,13 +260,15 @@ TEST(StreamingSketch, MergesWhatSeveralStreamsSaw) {
     EXPECT_SAME_BITS(top.state().range_transposed.leftCols(90), whole.state().range_transposed);
     EXPECT_NEAR(top.state().frobenius_norm, A.norm(), 1e-13 * A.norm());
     EXPECT_EQ(top.rows_seen(), 90);
-    EXPECT_REFUSED(InvalidArgument, top.merge(bottom), "rows 31..90, counted from 1, came to both");
+    EXPECT_REFUSED(InvalidArgument,
+                   top.merge(bottom),
+                   "rows 31..90, counted from 1, present in both sketches");
   }
   StreamingSketch one(90, 40, options);
   EXPECT_REFUSED(InvalidArgument, one.merge(StreamingSketch(90, 41, options)), "90 x 41");
   EXPECT_REFUSED(InvalidArgument,
                  one.merge(StreamingSketch(90, 40, {.rank = 4, .seed = 2})),
-                 "seed is 1 here and 2 there");
+                 "seed is 1 in one sketch and 2 in the other");
   EXPECT_REFUSED(InvalidArgument, one.merge(StreamingSketch(90, 40, {.rank = 3})), "range_size");
 }
 
@@ -305,13 +307,14 @@ TEST(StreamingSketch, RefusesWrongRowsAndStaysAsItWas) {
   EXPECT_REFUSED(NumericalError, sketch.update(20, bad), "row 23, column 7, counted from 1: nan");
   bad(2, 6) = -std::numeric_limits<double>::infinity();
   EXPECT_REFUSED(NumericalError, sketch.update(0, bad), "row 3, column 7, counted from 1: -inf");
+  EXPECT_REFUSED(InvalidArgument,
+                 sketch.update(8, A.topRows(4)),
+                 "rows 11..12, counted from 1, already added");
   EXPECT_REFUSED(
-      InvalidArgument, sketch.update(8, A.topRows(4)), "rows 11..12, counted from 1, came before");
-  EXPECT_REFUSED(InvalidArgument, sketch.update(0, A.leftCols(7)), "7 columns, the matrix has 8");
+      InvalidArgument, sketch.update(0, A.leftCols(7)), "7 columns, but the matrix has 8");
   EXPECT_REFUSED(InvalidArgument, sketch.update(28, A.topRows(3)), "rows 29..31");
-  EXPECT_REFUSED(InvalidArgument, sketch.update(-1, A.topRows(3)), "of a matrix with 30 rows");
-  EXPECT_REFUSED(
-      InvalidArgument, sketch.finish(), "rows 1..10, 16..30, counted from 1, never came");
+  EXPECT_REFUSED(InvalidArgument, sketch.update(-1, A.topRows(3)), "outside a matrix with 30 rows");
+  EXPECT_REFUSED(InvalidArgument, sketch.finish(), "rows 1..10, 16..30, counted from 1, missing");
   expect_same_state(before, sketch.state());
   EXPECT_EQ(sketch.rows_seen(), 5);
   EXPECT_EQ(sketch.missing().size(), 2U);
@@ -319,7 +322,7 @@ TEST(StreamingSketch, RefusesWrongRowsAndStaysAsItWas) {
   open.update(0, A.topRows(3));
   EXPECT_REFUSED(InvalidArgument, open.finish(), "rank 4 is outside 1..3");
   open.update(4, A.topRows(1));
-  EXPECT_REFUSED(InvalidArgument, open.finish(), "row 4, counted from 1, never came");
+  EXPECT_REFUSED(InvalidArgument, open.finish(), "row 4, counted from 1, missing");
 }
 
 TEST(StreamingSketch, SizesFollowTheRankAndTheBudgets) {
@@ -335,7 +338,7 @@ TEST(StreamingSketch, SizesFollowTheRankAndTheBudgets) {
   // 41 (1500) + 83^2 + 10 500 = 73389
   EXPECT_EQ(sizes(1000, 500, {.sketch_budget = parse_budget("73389")})[0], 10);
   EXPECT_EQ(sizes(1000, 500, {.sketch_budget = parse_budget("73388")})[0], 9);
-  EXPECT_REFUSED(InvalidArgument, sizes(0, 5, {}), "the rank has to be given");
+  EXPECT_REFUSED(InvalidArgument, sizes(0, 5, {}), "the rank must be given");
   EXPECT_REFUSED(InvalidArgument, sizes(9, 5, {.rank = 6}), "rank 6 is outside 1..5");
   EXPECT_REFUSED(InvalidArgument, sizes(9, 5, {.rank = 3, .range_size = 2}), "outside 3..5");
   EXPECT_REFUSED(InvalidArgument, sizes(9, 5, {.rank = 3, .core_size = 4}), "core_size 4");
@@ -346,7 +349,7 @@ TEST(StreamingSketch, SizesFollowTheRankAndTheBudgets) {
                  "rank 1 stores 1321 numbers");
   EXPECT_REFUSED(BudgetTooSmall,
                  sizes(90, 50, {.rank = 3, .sketch_budget = parse_budget("1000")}),
-                 "rank 3 needs a sketch of 1321 numbers at least");  // 5 140 + 11^2 + 500
+                 "rank 3 needs a sketch of at least 1321 numbers");  // 5 140 + 11^2 + 500
 }
 
 // For a given rank and sketch budget no other pair that fits has a smaller bound.

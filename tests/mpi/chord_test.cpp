@@ -327,7 +327,7 @@ TEST(ChordFit, TheRestOfAFitForWhichAProcessHasNoMemoryIsOnTheFirst) {
       };
   const Approximation found = chord_fit::fit_chord(A, options, elsewhere(), maker);
   const std::string& message = found.summary.message;
-  EXPECT_NE(message.find("the rest of the fit is on the first process: process 1 of 2: out of "),
+  EXPECT_NE(message.find("the rest of the fit runs on the first process: process 1 of 2: out of "),
             std::string::npos)
       << message;
   EXPECT_EQ(chain_values_of(found), chain_values_of(chord(A, options)));

@@ -54,7 +54,7 @@ TEST(CovarianceOperator, Refusals) {
   EXPECT_REFUSED(InvalidArgument, CovarianceOperator(samples, true), "column 2");
   EXPECT_REFUSED(InvalidArgument, CovarianceOperator(Matrix::Ones(1, 3), false), "1 sample;");
   EXPECT_REFUSED(InvalidArgument, CovarianceOperator(Matrix(0, 3), true), "0 samples;");
-  EXPECT_REFUSED(InvalidArgument, CovarianceOperator(Matrix(3, 0), false), "without a column");
+  EXPECT_REFUSED(InvalidArgument, CovarianceOperator(Matrix(3, 0), false), "have no columns");
   samples(4, 1) = std::numeric_limits<double>::infinity();
   EXPECT_REFUSED(NumericalError, CovarianceOperator(samples, false), "entry (4, 1)");
 }

@@ -212,7 +212,7 @@ TEST_F(FetchMatrices, RefusesAFileWithAnotherSha256) {
 TEST_F(FetchMatrices, SaysWhatIsMissingWithoutANetwork) {
   const Ran ran = fetch("strike");
   EXPECT_EQ(ran.code, 1);
-  EXPECT_NE(ran.output.find("is there a network?"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("check the network"), std::string::npos) << ran.output;
   EXPECT_EQ(fetch("no_such_matrix").code, 2);
   EXPECT_EQ(run_shell(script() + " --bogus").code, 2);
 }
@@ -223,10 +223,10 @@ TEST_F(FetchMatrices, KeepsFilesThatAreIntact) {
   fs::copy(shared / "image", home_ / "square_image");
   Ran ran = fetch("image");
   EXPECT_EQ(ran.code, 0) << ran.output;
-  EXPECT_NE(ran.output.find("11 fetched, 0 there already"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("11 downloaded, 0 already present"), std::string::npos) << ran.output;
   std::ofstream(target_ / "image" / "ship.png") << "damaged";
   ran = fetch("image");
-  EXPECT_NE(ran.output.find("1 fetched, 10 there already"), std::string::npos) << ran.output;
+  EXPECT_NE(ran.output.find("1 downloaded, 10 already present"), std::string::npos) << ran.output;
   EXPECT_EQ(read_bytes(target_ / "image" / "ship.png"), read_bytes(shared / "image" / "ship.png"));
 }
 

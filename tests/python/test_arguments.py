@@ -32,7 +32,7 @@ def rows_of(starts, columns, shape=(2, 2), kind=sp.csr_array):
         ([0, -5, 2], [0, 1], "indptr that goes from 0 to -5"),
         ([0, 1, 99], [0, 1], "indptr that ends with 99, after 2 indices"),
         ([1, 1, 2], [0, 1], "indptr that starts with 1"),
-        ([0, 2], [0, 1], "2 entries in indptr where 3 are needed"),
+        ([0, 2], [0, 1], "2 entries in indptr; 3 are needed"),
     ],
 )
 def test_a_sparse_matrix_with_a_bad_structure(kind, canonical, starts, columns, message):

@@ -343,7 +343,7 @@ def test_an_empty_batch():
         ({"options": {"rnk": 3}, "mechanism": "linformer"}, TypeError, "'rnk'.*mean 'rank'"),
         ({"options": {"rank": "x"}, "mechanism": "linformer"}, ma.InvalidArgument, "not an int"),
         ({"options": {"scope": "all"}, "mechanism": "linformer"}, ma.InvalidArgument, "layer"),
-        ({"options": {"residual_scores": True}}, ma.InvalidArgument, "used alone"),
+        ({"options": {"residual_scores": True}}, ma.InvalidArgument, "a single layer"),
         ({"heads": 3}, ma.InvalidArgument, "heads"),
         ({"mechanism": "psf", "width": 0}, ma.InvalidArgument, "width"),
         ({"length": -1}, ma.InvalidArgument, "length"),
@@ -368,7 +368,7 @@ def test_arrays_that_do_not_fit_are_refused(rng):
     for bad in (X[0], X[:, ::2], X.astype(np.float32)):
         with pytest.raises((TypeError, ma.InvalidArgument)):
             run.forward(bad)
-    with pytest.raises(ma.InvalidArgument, match=r"the mask has to be 2 x 7"):
+    with pytest.raises(ma.InvalidArgument, match=r"the mask must be 2 x 7"):
         run.forward(X, mask=np.ones((2, 3), bool))
     parameters = run.parameters
     for bad in (
@@ -383,7 +383,7 @@ def test_arrays_that_do_not_fit_are_refused(rng):
     run.parameters = parameters
     run.forward(X)
     for X_bad, dY_bad in ((X[:1], X), (X, X[:1])):
-        with pytest.raises(ma.InvalidArgument, match="has to be 2 x 7 x 8"):
+        with pytest.raises(ma.InvalidArgument, match="must be 2 x 7 x 8"):
             run.backward(X_bad, dY_bad)
 
 

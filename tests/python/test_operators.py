@@ -156,7 +156,7 @@ def test_products_of_the_wrong_size():
             operator @ x
     with pytest.raises(ma.InvalidArgument, match=r"outside 0\.\.3"):
         operator.columns([4])
-    with pytest.raises(ma.InvalidArgument, match="whole numbers"):
+    with pytest.raises(ma.InvalidArgument, match="sequence of integers"):
         operator.columns([0.5])
 
 

@@ -169,7 +169,7 @@ def test_an_operator_without_a_transpose_has_no_gradient():
     ("x", "message"),
     [
         (np.ones(6), "x is a ndarray, not a tensor"),
-        (torch.ones(6, dtype=torch.int64), "x is torch.int64; torch.float32 and torch.float64"),
+        (torch.ones(6, dtype=torch.int64), "x is torch.int64; supported are torch.float32 and torch.float64"),
         (torch.ones(6, dtype=torch.bfloat16), "x is torch.bfloat16"),
         (torch.ones(6, dtype=torch.complex128), "x is torch.complex128"),
         (torch.ones(6, device="meta"), "x is on meta; matapprox.torch computes on the CPU"),
@@ -421,7 +421,7 @@ def test_modules_that_are_refused():
         attention("sofmax")
     with pytest.raises(TypeError, match="'rnk'"):
         attention("linformer", rnk=3)
-    with pytest.raises(ma.InvalidArgument, match=r"torch.float16; torch.float32"):
+    with pytest.raises(ma.InvalidArgument, match=r"torch.float16; supported are torch.float32"):
         attention(dtype=torch.float16)
     with pytest.raises(ma.InvalidArgument, match=r"weight is torch.bfloat16"):
         attention().to(torch.bfloat16)(x)

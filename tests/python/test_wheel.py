@@ -98,8 +98,8 @@ def test_what_the_program_has_not_is_refused_with_a_reason(tmp_path):
     np.save(tmp_path / "a.npy", np.eye(3))
     scipy.io.mmwrite(tmp_path / "a.mtx", scipy.sparse.eye(3))
     for reason, *arguments in (
-        ("no part of the Python package", "attention", "list"),
-        ("no part of the Python package", "reproduce", "figure5"),
+        ("not part of the Python package", "attention", "list"),
+        ("not part of the Python package", "reproduce", "figure5"),
         ("scipy.io.loadmat", "info", tmp_path / "a.mat"),
         ("MATAPPROX_WITH_SUITESPARSE", "info", tmp_path / "a.mtx", "--as", "inverse"),
     ):

@@ -200,7 +200,7 @@ TEST(BestCharts, TheWaterLevelIsTheSmallestComponent) {
       stored_components(made.contents.result.approximation);
   ASSERT_FALSE(components.empty());
   const Chart chart = component_chart(made.contents, made.spectrum, components);
-  const ChartSeries* level = find_series(chart, "water level");
+  const ChartSeries* level = find_series(chart, "threshold: no bits below it");
   ASSERT_NE(level, nullptr);
   EXPECT_EQ(level->points.front().second, level->points.back().second);
   std::size_t count = 0;
@@ -223,7 +223,7 @@ TEST(BestCharts, EstimateBoundAndExactStandSideBySide) {
   ASSERT_NE(bound, nullptr);
   EXPECT_LE(measured->points.size(), chart.x.names.size());
   EXPECT_EQ(chart.x.names.size(), chart.x.range->second - 0.5);
-  EXPECT_NE(find_series(chart, "target error, of the spectral norm"), nullptr);
+  EXPECT_NE(find_series(chart, "target error, spectral norm"), nullptr);
 }
 
 TEST(BestSummary, SaysTheLowerBoundAndTheGap) {
@@ -251,12 +251,12 @@ TEST(BestReport, HasEveryPartForEveryKindOfResult) {
     for (const char* part : {"Error against bytes",
                              "Estimate, bound, exact",
                              "Where the bits are",
-                             "What it keeps and loses",
+                             "Approximation and residual",
                              "How to repeat it"})
       EXPECT_THAT(report.html, HasSubstr(part)) << methods;
     const bool blocks = std::string(methods) == "hierarchical";
     EXPECT_EQ(report.html.find("stored bits per entry") != std::string::npos, blocks);
-    EXPECT_EQ(report.html.find("water level") != std::string::npos, !numbers);
+    EXPECT_EQ(report.html.find("threshold: no bits below it") != std::string::npos, !numbers);
     const std::vector<std::string> legal = best_plot_names();
     for (const ReportFile& file : report.plots) {
       EXPECT_THAT(legal, testing::Contains(file.name));

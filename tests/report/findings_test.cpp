@@ -32,17 +32,18 @@ Comparison comparison(std::vector<ComparisonRow> rows) {
 TEST(Findings, TheWinnerComesFirstAndByHowMuch) {
   const auto found = findings_of(comparison({row("cur", 900, 0.2), row("chord", 1000, 0.05)}));
   EXPECT_EQ(found[0],
-            "Chord comes nearest to this matrix, with a relative error of 0.05 in 8,000 stored "
-            "bytes. The next, CUR (0.2), has 4.0 times that.");
+            "Chord has the smallest error: a relative error of 0.05 with 8,000 stored bytes. The "
+            "next, CUR (0.2), has 4.0 times that.");
   EXPECT_EQ(found[1], "Chord stores 10 % of the 10,000 numbers of the full matrix.");
 }
 
 TEST(Findings, AMatrixThatTakesLessAsItIsIsSaid) {
   ComparisonRow as_is = row("as_is", 300, 0);
   as_is.form = "sparse, 300 stored entries";
-  EXPECT_THAT(findings_of(comparison({as_is, row("cur", 900, 0.2)})),
-              testing::Contains("But the matrix as it is given (sparse, 300 stored entries) takes "
-                                "only 2,400 bytes, 3.0 times fewer, and has no error."));
+  EXPECT_THAT(
+      findings_of(comparison({as_is, row("cur", 900, 0.2)})),
+      testing::Contains("But the matrix in its given form (sparse, 300 stored entries) takes "
+                        "only 2,400 bytes, 3.0 times fewer, and has no error."));
 }
 
 TEST(Findings, NothingCompressed) {
@@ -63,9 +64,9 @@ TEST(Findings, WorseThanZeroFailedAndEstimatedAreSaid) {
   EXPECT_THAT(found[0], HasSubstr("a relative error of about 1.5 in"));
   EXPECT_THAT(found[0], HasSubstr("no better than the zero matrix"));
   EXPECT_THAT(found,
-              testing::Contains("Nyström gave no result: nystrom: the matrix is not square."));
+              testing::Contains("Nyström produced no result: nystrom: the matrix is not square."));
   EXPECT_THAT(found, testing::Contains("Worse than the zero matrix: JL projection."));
-  EXPECT_EQ(findings_of(comparison({failed}))[0], "No method gave a result.");
+  EXPECT_EQ(findings_of(comparison({failed}))[0], "No method produced a result.");
 }
 
 TEST(Findings, ByTargetErrorTheLeastStorageWins) {

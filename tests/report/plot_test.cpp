@@ -110,7 +110,7 @@ TEST(Gnuplot, OneThatHangsIsGivenUp) {
     run_gnuplot("pause 600\n", 0.2);
     FAIL();
   } catch (const NotAvailable& error) {
-    EXPECT_THAT(error.what(), HasSubstr("gnuplot did not end within 0.2 s"));
+    EXPECT_THAT(error.what(), HasSubstr("gnuplot did not finish within 0.2 s"));
   }
 }
 

@@ -124,7 +124,8 @@ TEST(Sweep, WhatTheTimeDoesNotAllowIsSaid) {
   const StorageSweep sweep =
       sweep_storage(made.A, made.comparison, made.options, 1e-9, {}, ComparisonEvents{});
   EXPECT_EQ(sweep.points.size(), 3U);
-  EXPECT_THAT(sweep.absences, testing::Contains(HasSubstr("time for these fits was used up")));
+  EXPECT_THAT(sweep.absences,
+              testing::Contains(HasSubstr("time limit for these fits was reached")));
 }
 
 TEST(Sweep, StopsOnRequest) {

@@ -152,7 +152,7 @@ TEST(Reproduction, CachedRowsOfAnotherRunAreNotUsed) {
   write_file(matrices + "/network/strike.mtx", mesh_text(4));
   again("sha256");
   fs::remove(options.folder + "/Strike.h5");
-  again("Strike.h5 is gone");
+  again("Strike.h5 is missing");
   write_file(options.folder + "/Strike.json", "{\"row\": ");
   again("damaged");
   EXPECT_TRUE(reproduce(options).rows.front().reused);

@@ -142,7 +142,8 @@ TEST(Preconditioner, OfFullRankIsShiftedByTwiceItsNegativeEigenvalue) {
   ASSERT_LT(least, 0);
   const auto M = preconditioner_of_inverse(C, true);
   EXPECT_CLOSE(dense_of(*M), S - 2 * least * Matrix::Identity(n, n), 1e-2);
-  EXPECT_NE(M->description().find(" I, not positive definite without that"), std::string::npos);
+  EXPECT_NE(M->description().find(" I, not positive definite without the shift"),
+            std::string::npos);
   const Matrix shift = dense_of(*M) - S;
   EXPECT_CLOSE(shift, shift(0, 0) * Matrix::Identity(n, n), 1e-12);
   const SolveResult found = solve(SparseOperator(A), test::random_matrix(n, 1, 3), {}, M.get());
@@ -168,14 +169,15 @@ TEST(Preconditioner, RefusesWhatServesForNone) {
   const Index n = 16;
   const DenseOperator A(decaying(n));
   const Approximation low = truncated_svd(A, {.rank = 3});
-  EXPECT_REFUSED(
-      InvalidArgument, preconditioner_of_inverse(shared(low), false), "has low rank, is singular");
+  EXPECT_REFUSED(InvalidArgument,
+                 preconditioner_of_inverse(shared(low), false),
+                 "has low rank and is singular");
   EXPECT_REFUSED(InvalidArgument,
                  preconditioner_of_matrix(low, false),
-                 "serves only where the matrix is symmetric");
+                 "is a preconditioner only if the matrix is symmetric");
   EXPECT_REFUSED(InvalidArgument,
                  preconditioner_of_matrix(chord(A, short_fit()), true),
-                 "cannot be solved with cheaply");
+                 "cannot be solved cheaply");
   const Approximation wide = truncated_svd(DenseOperator(test::random_matrix(4, 6)), {.rank = 2});
   EXPECT_REFUSED(InvalidArgument, preconditioner_of_inverse(shared(wide), true), "4 x 6");
   EXPECT_REFUSED(InvalidArgument, preconditioner_of_matrix(wide, true), "4 x 6");

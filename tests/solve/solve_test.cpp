@@ -241,7 +241,7 @@ TEST(Solve, RefusesWrongSizesValuesAndOptions) {
   EXPECT_REFUSED(InvalidArgument, solve(wide, b), "20 x 21, not square");
   EXPECT_REFUSED(InvalidArgument,
                  solve(A, right_side(n + 1)),
-                 "right-hand side has 21 numbers, the matrix 20 rows");
+                 "right-hand side has 21 numbers, but the matrix has 20 rows");
   EXPECT_REFUSED(
       InvalidArgument, solve(A, b, {}, &small), "preconditioner is 19 x 19, the matrix 20 x 20");
   Vector bad = b;

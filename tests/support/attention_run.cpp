@@ -47,7 +47,7 @@ void expect_refusal(const ProgramResult& result, int exit_code, const std::strin
   EXPECT_EQ(result.exit_code, exit_code) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, testing::HasSubstr(text));
-  EXPECT_THAT(result.err, testing::Not(testing::HasSubstr("defect")));
+  EXPECT_THAT(result.err, testing::Not(testing::HasSubstr("internal error")));
 }
 
 std::string tiny_token_file() {

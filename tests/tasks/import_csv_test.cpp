@@ -93,7 +93,7 @@ TEST(ImportCsv, Refusals) {
   EXPECT_THAT(complaint("text,label\n"), HasSubstr("x.csv: no sequences"));
   EXPECT_THAT(complaint("text,class\na,b\n"), HasSubstr("x.csv:1: there is no column 'label'"));
   EXPECT_THAT(complaint("text,label,text\n"), HasSubstr("x.csv:1: two columns 'text'"));
-  EXPECT_THAT(complaint("text,label\na,b\na\n"), HasSubstr("x.csv:3: 1 columns, the first line"));
+  EXPECT_THAT(complaint("text,label\na,b\na\n"), HasSubstr("x.csv:3: 1 columns; the first line"));
   EXPECT_THAT(complaint("text,label\na,b,c\n"), HasSubstr("x.csv:2: more than 2 columns"));
   EXPECT_THAT(complaint("text,label\na, \n"), HasSubstr("x.csv:2: the label is empty"));
   EXPECT_THAT(complaint("text,label\na,\"b\nc\"\n"), HasSubstr("x.csv:2: the label 'b\\x0ac'"));

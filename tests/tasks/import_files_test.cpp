@@ -95,7 +95,7 @@ TEST(ImportListops, Refusals) {
   EXPECT_THAT(complaint(head + "1\t\n"), HasSubstr("x.tsv:2: label '' is outside 0..9"));
   EXPECT_THAT(complaint(head + "1\t-1\n"), HasSubstr("label '-1' is outside 0..9"));
   EXPECT_THAT(complaint(head + "[AVG 1 ]\t1\n"), HasSubstr("x.tsv:2: '[AVG' is no token"));
-  EXPECT_THAT(complaint(head + "12\t1\n"), HasSubstr("'12' is no token"));
+  EXPECT_THAT(complaint(head + "12\t1\n"), HasSubstr("'12' is not a token"));
   EXPECT_THAT(complaint(head + "( )\t1\n"), HasSubstr("x.tsv:2: the column Source is empty"));
   EXPECT_THAT(complaint(head + std::string((1 << 24) + 1, '1')), HasSubstr("a line of 16777217"));
   EXPECT_THAT(
@@ -150,7 +150,7 @@ TEST(ImportAan, Refusals) {
   };
   EXPECT_THAT(complaint(""), HasSubstr("x.tsv: the file is empty"));
   EXPECT_THAT(complaint("1\ta\tb\tc\td\n1\ta\tb\tc\n"),
-              HasSubstr("x.tsv:2: 4 columns, there must"));
+              HasSubstr("x.tsv:2: 4 columns; there must"));
   EXPECT_THAT(complaint("1\ta\tb\tc\td\te\n"), HasSubstr("x.tsv:1: 6 columns"));
   EXPECT_THAT(complaint("2\ta\tb\tc\td\n"), HasSubstr("x.tsv:1: label '2' is not 0 or 1"));
   EXPECT_THAT(complaint("label\ta\tb\tc\td\n"), HasSubstr("label 'label' is not 0 or 1"));
@@ -192,7 +192,7 @@ TEST(ImportAgNews, Refusals) {
   };
   EXPECT_THAT(complaint(""), HasSubstr("x.tsv: there are no records"));
   EXPECT_THAT(complaint("Class Index,Title,Description\n"), HasSubstr("there are no records"));
-  EXPECT_THAT(complaint("1,a,b\n1,a\n"), HasSubstr("x.tsv:2: 2 columns, there must be 3"));
+  EXPECT_THAT(complaint("1,a,b\n1,a\n"), HasSubstr("x.tsv:2: 2 columns; there must be 3"));
   EXPECT_THAT(complaint("1,a,b,c\n"), HasSubstr("x.tsv:1: more than 3 columns"));
   EXPECT_THAT(complaint("1,\"a\nb\",c\n0,a,b\n"), HasSubstr("x.tsv:3: label '0' is outside 1..4"));
   EXPECT_THAT(complaint("5,a,b\n"), HasSubstr("label '5' is outside 1..4"));
@@ -200,7 +200,7 @@ TEST(ImportAgNews, Refusals) {
   EXPECT_THAT(complaint("1,a,b\n1,\"a,b\n\n"), HasSubstr("x.tsv:2: a quote is opened and never"));
   EXPECT_THAT(complaint("1,\"a\" b,c\n"), HasSubstr("x.tsv:1: ' ' follows a closing quote"));
   EXPECT_THAT(complaint("1,\"a\"b,c\n"), HasSubstr("x.tsv:1: 'b' follows a closing quote"));
-  EXPECT_THAT(complaint("1,a \"b\",c\n"), HasSubstr("x.tsv:1: a quote within a field without"));
+  EXPECT_THAT(complaint("1,a \"b\",c\n"), HasSubstr("x.tsv:1: a quote within an unquoted field"));
   EXPECT_THAT(complaint("1,\"" + std::string((1 << 24) + 1, 'x') + "\",c\n"),
               HasSubstr("x.tsv:1: a field of more than 16777216 bytes"));
 }
@@ -310,7 +310,7 @@ TEST(ImportCifar, Refusals) {
   const std::string good = cifar_record("\x01");
   EXPECT_THAT(complaint(""), HasSubstr("x.tsv: the file is empty"));
   EXPECT_THAT(complaint(good + good.substr(1)),
-              HasSubstr("6145 bytes; records have 3073 bytes each, number 1 is cut off"));
+              HasSubstr("6145 bytes; records have 3073 bytes each; record 1 is truncated"));
   EXPECT_THAT(complaint(good + cifar_record("\x0A")),
               HasSubstr("record 1: label 10 is outside 0..9"));
   EXPECT_THAT(import_complaint(ImportFormat::kCifar100, cifar_record("\x14\x01")),
@@ -346,7 +346,7 @@ TEST(ImportGenome, Refusals) {
   };
   EXPECT_EQ(complaint(">h\na\n"), "no error");
   EXPECT_THAT(complaint(""), HasSubstr("b.fa: the file is empty"));
-  EXPECT_THAT(complaint("acgt\n"), HasSubstr("b.fa:1: the first line is 'acgt', it must begin"));
+  EXPECT_THAT(complaint("acgt\n"), HasSubstr("b.fa:1: the first line is 'acgt'; it must begin"));
   EXPECT_THAT(complaint(">h\nac\nacXt\n"), HasSubstr("b.fa:3: 'X' is not one of a, c, g, t, n"));
   EXPECT_THAT(complaint(">h\nac gt\n"), HasSubstr("b.fa:2: ' ' is not one of"));
   EXPECT_THAT(complaint(std::string(">h\na\0c\n", 7)), HasSubstr("b.fa:2: '\\x00' is not one of"));
@@ -393,12 +393,12 @@ TEST(ImportProteins, ClassesAreInTheHeader) {
 TEST(ImportProteins, Refusals) {
   ImportOptions options;
   EXPECT_THAT(import_complaint(ImportFormat::kProteins, ">a x\nA\n>lonely\nA\n"),
-              HasSubstr("x.tsv:3: the header has 1 fields, the class must be in field 2"));
+              HasSubstr("x.tsv:3: the header has 1 fields; the class must be in field 2"));
   EXPECT_THAT(import_complaint(ImportFormat::kProteins, ">a x\nA*\n"),
               HasSubstr("x.tsv:2: '*' is not one of the letters a..z"));
   options.class_field = 3;
   EXPECT_THAT(import_complaint(ImportFormat::kProteins, ">a x\nA\n", options),
-              HasSubstr("x.tsv:1: the header has 2 fields, the class must be in field 3"));
+              HasSubstr("x.tsv:1: the header has 2 fields; the class must be in field 3"));
   options.class_field = 2;
   options.class_levels = 1;
   EXPECT_THAT(import_complaint(ImportFormat::kProteins, ">a .1\nA\n", options),

@@ -86,7 +86,7 @@ TEST(ImportImdb, Refusals) {
               HasSubstr("0_1.txt: not a text: 4 of 11 bytes are control characters"));
   put_file(folder + "/test/neg/0_1.txt", std::string((1 << 24) + 1, 'x'));
   EXPECT_THAT(folder_complaint(ImportFormat::kImdb, folder),
-              HasSubstr("0_1.txt: 16777217 bytes, a text has at most 16777216"));
+              HasSubstr("0_1.txt: 16777217 bytes; a text may have at most 16777216"));
   std::filesystem::remove(folder + "/test/neg/0_1.txt");
   EXPECT_THAT(folder_complaint(ImportFormat::kImdb, folder),
               HasSubstr("/test/neg: there is no file *.txt in the folder"));
@@ -123,16 +123,16 @@ TEST(ImportNewsgroups, ByDateHasSplits) {
               HasSubstr("20news-bydate-test: the class 'c' does not occur in training"));
   put_file(folder + "/other-test/c/4", "four");
   EXPECT_THAT(folder_complaint(ImportFormat::kNewsgroups, folder),
-              HasSubstr("both '20news-bydate-test' and 'other-test' are test"));
+              HasSubstr("both '20news-bydate-test' and 'other-test' end in test"));
 }
 
 TEST(ImportNewsgroups, Refusals) {
   const std::string folder = test::temporary_dir();
   EXPECT_THAT(folder_complaint(ImportFormat::kNewsgroups, folder),
-              HasSubstr("there are no folders, one a class is expected"));
+              HasSubstr("there are no folders; one per class is expected"));
   put_file(folder + "/x-train/b/1", "one");
   EXPECT_THAT(folder_complaint(ImportFormat::kNewsgroups, folder),
-              HasSubstr("of the folders *train and *test, one is missing"));
+              HasSubstr("one of the folders *train and *test is missing"));
   std::filesystem::create_directories(folder + "/y/empty");
   EXPECT_THAT(folder_complaint(ImportFormat::kNewsgroups, folder + "/y"),
               HasSubstr("/y/empty: there is no file"));
@@ -167,11 +167,11 @@ TEST(ImportPathfinder, MetadataThatIsRefused) {
   };
   EXPECT_THAT(complaint(""), HasSubstr("no sequences"));
   EXPECT_THAT(complaint("\nimgs/0 sample_0.png 0\n"),
-              HasSubstr("metadata/1.npy:2: 3 columns, there must be 4 or more"));
+              HasSubstr("metadata/1.npy:2: 3 columns; there must be 4 or more"));
   EXPECT_THAT(complaint("imgs/0 sample_0.png 0 2\n"),
               HasSubstr("1.npy:1: label '2' is not 0 or 1"));
-  EXPECT_THAT(complaint("../x sample_0.png 0 1\n"), HasSubstr("leads out of the data set"));
-  EXPECT_THAT(complaint("imgs/0 /etc/passwd 0 1\n"), HasSubstr("leads out of the data set"));
+  EXPECT_THAT(complaint("../x sample_0.png 0 1\n"), HasSubstr("is outside the data set"));
+  EXPECT_THAT(complaint("imgs/0 /etc/passwd 0 1\n"), HasSubstr("is outside the data set"));
   EXPECT_THAT(complaint("imgs/0 sample_9.png 0 1\n"), HasSubstr("sample_9.png: cannot read"));
   EXPECT_THAT(complaint("\x93NUMPY is binary, this is a text that begins like it"),
               HasSubstr("a NumPy array; the text that numpy.savetxt writes"));
@@ -234,7 +234,7 @@ TEST(ImportImages, PatchesOfColorsAFolderAClass) {
   std::filesystem::remove_all(folder + "/a_test/dog");
   write_png(folder + "/a_test/cat/5.png", Matrix::Zero(4, 2));
   EXPECT_THAT(folder_complaint(ImportFormat::kImages, folder),
-              HasSubstr("5.png: 4 x 2 pixels, the images before have 2 x 4"));
+              HasSubstr("5.png: 4 x 2 pixels; the images before have 2 x 4"));
   put_file(folder + "/a_test/cat/5.png", "rubbish");
   EXPECT_THAT(folder_complaint(ImportFormat::kImages, folder, options),
               HasSubstr("5.png: damaged PNG"));
@@ -249,11 +249,11 @@ TEST(ImportPathfinder, ImagesThatAreRefused) {
   const std::string image = folder + "/imgs/0/sample_1.png";
   const auto complaint = [&] { return folder_complaint(ImportFormat::kPathfinder, folder); };
   write_png(image, Matrix::Zero(3, 3));
-  EXPECT_THAT(complaint(), HasSubstr("sample_1.png: 3 x 3 pixels, the images before have 2 x 3"));
+  EXPECT_THAT(complaint(), HasSubstr("sample_1.png: 3 x 3 pixels; the images before have 2 x 3"));
   test::write_file(image, "rubbish");
   EXPECT_THAT(complaint(), HasSubstr("sample_1.png: damaged PNG"));
   test::write_file(image, std::string((1 << 22) + 1, 'x'));
-  EXPECT_THAT(complaint(), HasSubstr("4194305 bytes, an image has at most 4194304"));
+  EXPECT_THAT(complaint(), HasSubstr("4194305 bytes; an image may have at most 4194304"));
   test::write_file(image, "");
   EXPECT_THAT(complaint(), HasSubstr("sample_1.png: the file is empty; skip_empty"));
   ImportOptions options;

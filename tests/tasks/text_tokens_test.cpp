@@ -167,7 +167,7 @@ TEST(TextTokens, VocabularyFilesThatAreRefused) {
   };
   EXPECT_THAT(complaint(""), HasSubstr("vocab.txt: no line is [UNK]"));
   EXPECT_THAT(complaint("[UNK]\n\na\n"), HasSubstr("vocab.txt:2: a line without a token"));
-  EXPECT_THAT(complaint("[UNK]\na\nb\na\n"), HasSubstr("vocab.txt:4: 'a' stands in line 2"));
+  EXPECT_THAT(complaint("[UNK]\na\nb\na\n"), HasSubstr("vocab.txt:4: 'a' is also in line 2"));
   EXPECT_THAT(complaint(std::string("[UNK]\na\0b\n", 10)), HasSubstr("vocab.txt:2: 'a\\x00b'"));
   EXPECT_EQ(complaint("\xEF\xBB\xBF[UNK]\r\na\r\nb\r\n"), "no error");
 }
@@ -194,7 +194,7 @@ TEST(TextTokens, OptionsThatAreRefused) {
   test::write_file(folder + "/train.csv", "1,\"\t\",\" \"\n");
   EXPECT_REFUSED(FileError, import_news(word_options(10)), "train.csv: no words in the text");
   test::write_file(folder + "/train.csv", "1," + std::string(101, 'x') + ",\n");
-  EXPECT_REFUSED(FileError, import_news(word_options(10)), "no training text whose words");
+  EXPECT_REFUSED(FileError, import_news(word_options(10)), "no training text to count words in");
 }
 
 }  // namespace

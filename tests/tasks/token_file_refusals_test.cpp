@@ -187,7 +187,7 @@ TEST(TokenFile, SetsThatCannotBeWritten) {
               HasSubstr("sequence 2: label -1 is outside 0..1"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.ends[0] = 0; }), HasSubstr("sequence 0 goes from"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.ends[2] = 7; }), HasSubstr("sequence 2 goes from"));
-  EXPECT_THAT(complaint([](TokenSet& s) { s.ends[2] = 5; }), HasSubstr("6 tokens, the sequences"));
+  EXPECT_THAT(complaint([](TokenSet& s) { s.ends[2] = 5; }), HasSubstr("6 tokens; the sequences"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.labels.pop_back(); }), HasSubstr("3 sequences, 2"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.splits.pop_back(); }), HasSubstr("2 splits"));
   EXPECT_THAT(complaint([](TokenSet& s) { s.vocabulary = 0; }), HasSubstr("vocabulary 0"));

@@ -287,9 +287,9 @@ TEST(BertStart, RefusesTensorsOfOtherSizes) {
   d.task.length = kBertPositions + 1;
   expect_words(refusal(path, training::bert_names(), d), "takes 21 x 8 from row 0 on");
   expect_words(refusal(path, {{"norm.weight", {"bert.pooler.dense.bias"}}}, bert_model()),
-               "has nothing of what the name map says");
+               "has none of the tensors of the name map");
   expect_words(refusal("model.h5", training::bert_names(), bert_model()),
-               "is no .safetensors file");
+               "is not a .safetensors file");
 }
 
 TEST(NameMaps, AreReadFromJson) {
@@ -318,16 +318,16 @@ TEST(NameMaps, OfOtherFormsAreRefused) {
     return refusal_of<FileError>([&] { training::parse_name_map(text, "map.json"); });
   };
   expect_words(refusal("{"), "map.json: is not JSON");
-  expect_words(refusal("[1]"), "is no JSON object");
-  expect_words(refusal("{}"), "is no JSON object");
-  expect_words(refusal(R"({"a": 3})"), "map.json: 'a': no name of a tensor");
-  expect_words(refusal(R"({"a": []})"), "no name of a tensor");
-  expect_words(refusal(R"({"a": ["b", 1]})"), "a name that is no text: 1");
+  expect_words(refusal("[1]"), "is not a JSON object");
+  expect_words(refusal("{}"), "is not a JSON object");
+  expect_words(refusal(R"({"a": 3})"), "map.json: 'a': not a tensor name");
+  expect_words(refusal(R"({"a": []})"), "not a tensor name");
+  expect_words(refusal(R"({"a": ["b", 1]})"), "a name that is not a string: 1");
   expect_words(refusal(R"({"a": {"transposed": true}})"), "'from' is missing");
   expect_words(refusal(R"({"a": {"from": "b", "transpose": true}})"),
-               "there is no 'transpose'; known");
+               "unknown key 'transpose'; known");
   expect_words(refusal(R"({"a": {"from": "b", "transposed": 1}})"), "neither true nor false: 1");
-  expect_words(refusal(R"({"a": {"from": "b", "first_row": -1}})"), "no number of a row: -1");
+  expect_words(refusal(R"({"a": {"from": "b", "first_row": -1}})"), "not a row number: -1");
   expect_words(refusal(R"({"a*b*": "c"})"), "more than one *");
   expect_words(refusal(R"({"a": "c*"})"), "'c*' has a *");
   expect_words(refusal_of<FileError>([] { training::read_name_map("/nowhere/map.json"); }),

@@ -253,7 +253,7 @@ TEST(DeviceRun, RefusesWhatTheGpuHasNoRoomFor) {
   const std::string why =
       cuda::why_no_room(shape, cuda::device_settings({}, model.parameters()), Index{80} << 30);
   EXPECT_THAT(why, testing::HasSubstr("with steps of 40 samples of 1048576 tokens needs "));
-  EXPECT_THAT(why, testing::HasSubstr("GB of its memory, 85.9 GB are free; a smaller batch"));
+  EXPECT_THAT(why, testing::HasSubstr("GB of its memory, 85.9 GB are free; use a smaller batch"));
 }
 
 TEST(DeviceRun, RefusesWhatItDoesNotDo) {
@@ -261,33 +261,35 @@ TEST(DeviceRun, RefusesWhatItDoesNotDo) {
   EXPECT_EQ(why_not_on_device(description), "");
   description.attention_options = {};
   description.options.attention = "efficient";
-  EXPECT_EQ(why_not_on_device(description),
-            "training on a device: attention is efficient; it takes softmax, psf, linformer, "
-            "simpletron, linear_transformer, performer or tokenwise, device cpu takes all");
+  EXPECT_EQ(
+      why_not_on_device(description),
+      "training on a device: attention is efficient; only softmax, psf, linformer, simpletron, "
+      "linear_transformer, performer or tokenwise is supported; device cpu supports all");
   description.options.attention = "simpletron";
   description.options.causal = true;
   EXPECT_EQ(why_not_on_device(description),
-            "training on a device: causal with simpletron is true; it takes false, device cpu "
-            "takes all");
+            "training on a device: causal with simpletron is true; only false is supported; device "
+            "cpu supports all");
   description = device_step_model();
   description.attention_options = {{"residual_scores", "true"}};
   description.options.attention = "softmax";
   EXPECT_EQ(why_not_on_device(description),
-            "training on a device: residual_scores is true; it takes false, device cpu takes all");
+            "training on a device: residual_scores is true; only false is supported; device cpu "
+            "supports all");
   description = device_step_model();
   description.task.features = 0;
   description.task.vocabulary = 4;
   description.options.pool = attention::Pool::kMean;
   description.options.pair_separator = 2;
   EXPECT_EQ(why_not_on_device(description),
-            "training on a device: pair_separator with psf is given; it takes samples of one text, "
-            "device cpu takes all");
+            "training on a device: pair_separator with psf is given; only a sample of one text is "
+            "supported; device cpu supports all");
   description.options.pair_separator = -1;
   description.options.pool = attention::Pool::kNone;
   description.task.answer = tasks::Answer::kTokenClass;
   description.task.classes = 3;
   EXPECT_THAT(why_not_on_device(description),
-              testing::HasSubstr("the task's answer is a class for each token; it takes "));
+              testing::HasSubstr("the task's answer is a class for each token; only "));
 }
 
 TEST(DeviceRun, RefusesSamplesThatDoNotFit) {

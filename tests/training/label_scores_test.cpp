@@ -41,7 +41,7 @@ TEST(LabelScores, Refusals) {
   const std::vector<double> scores{1, 2, 3};
   EXPECT_REFUSED(InvalidArgument,
                  label_scores(scores, std::vector<std::uint8_t>{0, 1, 0}, 2),
-                 "3 scores are no rows of 2 labels");
+                 "3 scores do not form rows of 2 labels");
   EXPECT_REFUSED(InvalidArgument,
                  label_scores(scores, std::vector<std::uint8_t>{0, 1}, 3),
                  "3 scores and 2 targets");

@@ -363,7 +363,8 @@ TEST(Model, RefusesWhatDoesNotFit) {
         d.options.pool = attention::Pool::kFlatten;
       },
       "pair_separator is for pools of any length with one answer, not flatten");
-  refuses([](auto& d) { d.options.block.norm_epsilon = 0; }, "norm_epsilon 0 is not a number from");
+  refuses([](auto& d) { d.options.block.norm_epsilon = 0; },
+          "norm_epsilon 0 is not a number of at least");
   refuses([](auto& d) { d.options.embedding.segments = -1; }, "segments -1 is outside 0..");
   refuses(
       [](auto& d) {
@@ -379,7 +380,7 @@ TEST(Model, RefusesWhatDoesNotFit) {
         d.options.heads = 1;
         d.attention_options = {{"value_width", "3"}};
       },
-      "makes tokens of width 3");
+      "maps tokens of width 3");
 }
 
 /// Two texts with a separator token between them: the head reads the representation that each text
@@ -501,7 +502,7 @@ TEST(Model, RefusesASampleThatDoesNotFit) {
       EXPECT_NE(std::string(refusal.what()).find(words), std::string::npos) << refusal.what();
     }
   };
-  refuses([](auto& s) { s.tokens.push_back(1); }, "12 tokens, it takes 1..11");
+  refuses([](auto& s) { s.tokens.push_back(1); }, "12 tokens; the model takes 1..11");
   refuses([](auto& s) { s.tokens.clear(); }, "0 tokens");
   refuses([](auto& s) { s.tokens[3] = 5; }, "token 5 is outside 0..4");
   refuses([](auto& s) { s.tokens[3] = -1; }, "token -1");

@@ -204,7 +204,7 @@ TEST(Loss, OfSetsOfLabels) {
   sample.labels = {1, 0};
   EXPECT_REFUSED(InvalidArgument,
                  loss.evaluate<double>(sample, out, gradient),
-                 "loss: 2 labels, the task has 3");
+                 "loss: 2 labels; the task has 3");
   sample.labels = {1, 0, 2};
   EXPECT_REFUSED(InvalidArgument,
                  loss.evaluate<double>(sample, out, gradient),

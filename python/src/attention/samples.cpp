@@ -57,7 +57,7 @@ ParameterBlock<T>::ParameterBlock(const attention::ParameterList& list,
                                   const nb::sequence& arrays) {
   const std::vector<attention::Parameter>& parameters = list.parameters();
   require(nb::len(arrays) == parameters.size(),
-          "attention: {} parameters are given, the layer has {}",
+          "attention: {} parameters are given, but the layer has {}",
           nb::len(arrays),
           parameters.size());
   std::vector<const T*> places;
@@ -67,8 +67,8 @@ ParameterBlock<T>::ParameterBlock(const attention::ParameterList& list,
     require(nb::try_cast(arrays[i], array, false) && array.ndim() == 2 &&
                 static_cast<Index>(array.shape(0)) == p.rows &&
                 static_cast<Index>(array.shape(1)) == p.cols,
-            "attention: the parameter {} has to be {} x {} numbers of the type of the samples, in "
-            "rows",
+            "attention: the parameter {} must be {} x {} numbers of the type of the samples, in "
+            "row-major order",
             p.name,
             p.rows,
             p.cols);
@@ -92,7 +92,7 @@ void Samples<T>::check(const char* what, const Array& array, Index width) const 
   require(array.ndim() == 3 && static_cast<Index>(array.shape(0)) == count_ &&
               static_cast<Index>(array.shape(1)) == length_ &&
               static_cast<Index>(array.shape(2)) == width,
-          "attention: the array of {} has to be {} x {} x {}",
+          "attention: the array of {} must be {} x {} x {}",
           what,
           count_,
           length_,
@@ -129,7 +129,7 @@ Samples<T>::Samples(std::shared_ptr<TypedLayer<T>> layer,
   layer_->shape.check_sample(length_, static_cast<Index>(X.shape(2)));
   check("results", Y, width_out);
   require(settings_.mask.empty() || static_cast<Index>(settings_.mask.size()) == count_ * length_,
-          "attention: the mask has to be {} x {}",
+          "attention: the mask must be {} x {}",
           count_,
           length_);
   const ParameterBlock<T> block(layer_->list, parameters);
@@ -179,7 +179,7 @@ void Samples<T>::backward(const Numbers<const T>& X,
   check("the result's gradient", dY, width_out);
   check("the samples' gradient", dX, width);
   require(gradient.ndim() == 1 && static_cast<Index>(gradient.size()) == size,
-          "attention: the array of the parameters' gradient has to have {} numbers",
+          "attention: the array of the parameters' gradient must have {} numbers",
           size);
   const ParameterBlock<T> block(layer_->list, parameters);
   const Index groups = groups_of(count_, size);

@@ -15,8 +15,7 @@ auto on_gpu(const std::string& who, const Work& work) {
     return work();
   } catch (const DeviceError& error) {
     std::string text = who + ": " + error.what();
-    if (error.out_of_memory())
-      text += "; the GPU has no room for it, --device cpu takes none there";
+    if (error.out_of_memory()) text += "; the GPU has too little free memory; use --device cpu";
     if (error.error() == cudaErrorNoKernelImageForDevice)
       text += "; configure the build with -DCMAKE_CUDA_ARCHITECTURES for this GPU";
     throw NotAvailable(text);

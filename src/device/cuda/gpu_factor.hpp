@@ -23,7 +23,7 @@ class GpuFactor {
   virtual double* multiply(double* x, double* y, Index columns, bool transposed) const = 0;
   /// Computes out = F(:, J), column-major; J and out are on the device. Only for a kernel matrix.
   virtual void kernel_columns(const Index* /*J*/, Index /*count*/, double* /*out*/) const {
-    throw std::logic_error("cuda: columns of a factor that is no kernel matrix");
+    throw std::logic_error("cuda: columns of a factor that is not a kernel matrix");
   }
 
  protected:

@@ -39,34 +39,30 @@ ChordParts chord_parts(const FactorProduct& product) {
 }  // namespace
 
 void ChordOptions::visit(OptionVisitor& v) {
-  v.visit_enum(
-      "pattern",
-      pattern,
-      "alternating: links 0, 1, 2, 4 .. 2^(floor(log2 N) - 1), their signs changing from factor to "
-      "factor; mixed_radix: three wide factors of the same size; auto: short fits of these choose, "
-      "with and without symmetrize; reference: all signs +, as the paper's code; paper: as its "
-      "text, one link fewer where N is a power of two; torch: as its attention module, "
-      "floor(log2 N) factors");
+  v.visit_enum("pattern",
+               pattern,
+               "alternating: links 0, 1, 2, 4 .. 2^(floor(log2 N) - 1), with signs that change "
+               "from factor to factor; mixed_radix: three wide factors of the same size; auto: "
+               "chosen from these by short fits, with and without symmetrize; reference: all signs "
+               "+, as in the paper's code; paper: as in its text, one link fewer if N is a power "
+               "of two; torch: as in its attention module, floor(log2 N) factors");
   v.visit("symmetrize",
           symmetrize,
           "fit (P + P^T)/2, P the product of the factors, to a symmetric matrix");
-  v.visit_enum(
-      "order",
-      order,
-      "in which rows and columns are fitted: natural; shift: the last factor's links moved "
-      "to where the matrix is; rcm: reverse Cuthill-McKee; spectral: by the Fiedler "
-      "vector; hop: annealed so that large entries are few hops away; auto: short fits "
-      "choose; default: natural, with pattern auto: auto");
+  v.visit_enum("order",
+               order,
+               "order in which rows and columns are fitted: natural; shift: the last factor's "
+               "links shifted to where the matrix is large; rcm: reverse Cuthill-McKee; spectral: "
+               "by the Fiedler vector; hop: found by annealing, so that large entries are few hops "
+               "away; auto: chosen by short fits; default: natural, or auto with pattern auto");
   v.visit("offsets",
           offsets,
-          "own links (column - row) mod N: one list for all factors, 0,1,2,4, or one per factor, "
-          "0,1;0,2;0,4");
+          "user-defined links (column - row) mod N: one list for all factors, such as 0,1,2,4, or "
+          "one per factor, such as 0,1;0,2;0,4");
   v.visit(
       "factors", factors, "number of factors; 0: ceil(log2 N), more where the budget admits them");
   v.visit("budget", budget, "storage limit, e.g. 18432, 10% or 4MB; unset: the pattern's own size");
-  v.visit_enum("effort",
-               effort,
-               "how much work to put into the fit; sets each option below that is left at -1");
+  v.visit_enum("effort", effort, "work of the fit; sets each option below that is -1");
   v.visit_enum("optimizer",
                optimizer,
                "adam: Adam, then L-BFGS and Levenberg-Marquardt; bfgs: L-BFGS alone, as in the "
@@ -78,27 +74,30 @@ void ChordOptions::visit(OptionVisitor& v) {
       "+ 0.01]");
   v.visit("starts",
           starts,
-          "random starts, the best is kept, one after a warm start; -1: by effort and order");
+          "number of random starts, of which the best is kept; one after a warm start; -1: by "
+          "effort and N");
   v.visit("adam_steps",
           adam_steps,
-          "annealed Adam steps; -1: by effort and order, none after a warm start");
+          "number of annealed Adam steps; -1: by effort and N, none after a warm start");
   v.visit("max_iterations",
           max_iterations,
-          "L-BFGS iterations at most, after Adam; -1: by effort and order");
-  v.visit(
-      "newton_steps",
-      newton_steps,
-      "Levenberg-Marquardt steps at most, after L-BFGS, of small chains; -1: by effort and order");
+          "maximum number of L-BFGS iterations after Adam; -1: by effort and N");
+  v.visit("newton_steps",
+          newton_steps,
+          "maximum number of Levenberg-Marquardt steps after L-BFGS, for small chains; -1: by "
+          "effort and N");
   v.visit("columns_per_step",
           columns_per_step,
-          "columns of the matrix that an Adam step reads; 0: all; -1: by order");
-  v.visit("memory", memory, "L-BFGS correction pairs, 1..1000");
-  v.visit("tolerance",
-          tolerance,
-          "L-BFGS stops when the squared error falls by less than this share in 200 iterations");
-  v.visit_enum("solver",
-               solver,
-               "which L-BFGS and Levenberg-Marquardt follow Adam: our own, or those of Ceres");
+          "number of matrix columns that an Adam step reads; 0: all; -1: by N");
+  v.visit("memory", memory, "number of L-BFGS correction pairs, 1..1000");
+  v.visit(
+      "tolerance",
+      tolerance,
+      "L-BFGS stops if the squared error decreases by less than this fraction in 200 iterations");
+  v.visit_enum(
+      "solver",
+      solver,
+      "implementation of L-BFGS and Levenberg-Marquardt after Adam: the library's own, or Ceres");
   v.visit("seed", seed, "seed of the random start");
 }
 

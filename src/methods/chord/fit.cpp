@@ -31,8 +31,8 @@ namespace {
 
 void check(const LinearOperator& A, const ChordOptions& options) {
   require(
-      A.rows() == A.cols(), "chord: the matrix is {} x {}, it must be square", A.rows(), A.cols());
-  require(A.rows() >= 1, "chord: the matrix is empty, its order must be at least 1");
+      A.rows() == A.cols(), "chord: the matrix is {} x {}; it must be square", A.rows(), A.cols());
+  require(A.rows() >= 1, "chord: the matrix is empty; its order must be at least 1");
   require(options.memory >= 1 && options.memory <= 1000,
           "chord: memory {} is outside 1..1000",
           options.memory);
@@ -161,7 +161,7 @@ class Fit {
   /// Switches to the CPU and returns the state to continue from.
   FitState leave_gpu(const NotAvailable& error) {
     const bool over_processes = monitor_.best().space()->is_distributed();
-    gpu_failure_ = fmt::format("the rest of the fit is on {}: {}",
+    gpu_failure_ = fmt::format("the rest of the fit runs on {}: {}",
                                over_processes ? "the first process" : "the CPU",
                                error.what());
     gpu_failed_ = true;
@@ -189,7 +189,7 @@ class Fit {
     const auto sources = [&](const std::shared_ptr<const Permutation>& permutation) {
       if (!permutation) return index_range(0, order);
       require(permutation->rows() == order,
-              "chord: the warm start permutes {} rows, the matrix has {}",
+              "chord: the warm start permutes {} rows; the matrix has {}",
               permutation->rows(),
               order);
       return permutation->sources();
@@ -419,18 +419,17 @@ class Fit {
   void state_test_error() {
     const auto test_error =
         chord_test_error(target_.matrix(), result(Termination::kCompleted), sample_->test());
-    test_error_ = fmt::format("fitted to {} random columns a step", schedule_.columns_per_step);
+    test_error_ = fmt::format("fitted to {} random columns per step", schedule_.columns_per_step);
     if (!test_error) {
       test_error_ += "; the test columns are zero";
       return;
     }
-    test_error_ += fmt::format(
-        "; relative error {:.4g} (95 %: {:.4g} .. {:.4g}) on {} "
-        "columns drawn apart",
-        test_error->error,
-        test_error->lower,
-        test_error->upper,
-        sample_->test().size());
+    test_error_ +=
+        fmt::format("; relative error {:.4g} (95 %: {:.4g} .. {:.4g}) on {} separate test columns",
+                    test_error->error,
+                    test_error->lower,
+                    test_error->upper,
+                    sample_->test().size());
   }
 
   Termination end_with(Termination reason) {
@@ -524,7 +523,7 @@ std::string Fit::choice_text() const {
   if (forms_.size() == 1) return "";
   if (schedule_.screening_runs == 0) {
     const std::size_t begun = monitor_.errors_of_descents().size() + 1;
-    return fmt::format("the best of {} forms in turn", std::min(begun, forms_.size()));
+    return fmt::format("the best of {} forms tried in turn", std::min(begun, forms_.size()));
   }
   const std::vector<double> errors = monitor_.errors_of_descents();
   std::vector<std::string> rounds;

@@ -253,7 +253,7 @@ FitState load_fit_state(const ResumeState& saved,
   require_consistent(state.form >= 0 && state.form < static_cast<Index>(numbers.size()), "chord");
   const Index values = numbers[static_cast<std::size_t>(state.form)];
   require(saved.array_size("point") == values,
-          "chord: the state to resume is of {} values, this fit has {}",
+          "chord: the state to resume has {} values; this fit has {}",
           saved.array_size("point"),
           values);
   require_consistent(consistent(state, saved, values, sampled), "chord");

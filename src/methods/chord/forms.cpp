@@ -28,7 +28,7 @@ bool is_graph_order(ChordOrder order) {
   return order == ChordOrder::kRcm || order == ChordOrder::kSpectral || order == ChordOrder::kHop;
 }
 
-constexpr const char* kSymmetrizeIsFor = "chord: symmetrize is for a symmetric matrix";
+constexpr const char* kSymmetrizeIsFor = "chord: symmetrize requires a symmetric matrix";
 
 /// True if the links are the same except for a shift of all those of the last factor.
 bool is_shift_of(const ChordPattern& pattern, ChordPattern other) {
@@ -53,7 +53,7 @@ Form form_of_start(const ChordOptions& options, const FormStart& start) {
   // The start determines the pattern; a pattern named in the options must be the same.
   const bool named = options.pattern != ChordFitPattern::kAlternating || !options.offsets.empty();
   require(!named || is_shift_of(pattern, chord_pattern_beside(n, options, beside)),
-          "chord: the warm start has another pattern than the one that is named");
+          "chord: the pattern of the warm start differs from the given one");
   std::string name = "as its start";
   if (options.symmetrize) name += ", symmetrized";
   return {std::move(name), pattern, form_named(options.symmetrize), start.ordering};
@@ -77,13 +77,13 @@ class FormMaker {
         orderings_(A, symmetric_, options.seed, search_, std::move(known)) {
     if (options.symmetrize) require_symmetric(A, kSymmetrizeIsFor);
     require(order_ != ChordOrder::kShift || !options.symmetrize,
-            "chord: order shift is of one product, a symmetrized one has no shift");
+            "chord: order shift does not apply to symmetrized products");
   }
 
   Forms make() {
     if (chooses_pattern_) {
       require(options_.factors == 0,
-              "chord: factors {} is for one pattern, auto chooses among several",
+              "chord: factors {} requires one pattern; auto chooses among several",
               options_.factors);
     }
     const bool chooses_order = order_ == ChordOrder::kAuto;
@@ -235,9 +235,9 @@ Forms forms_of(const LinearOperator& A,
                const RunControl& control) {
   const bool chooses = options.pattern == ChordFitPattern::kAuto && options.offsets.empty();
   require(!start.pattern || !chooses,
-          "chord: a warm start has its own pattern, which auto cannot choose");
+          "chord: a warm start has its own pattern; pattern auto is not possible");
   require(!start.pattern || options.order == ChordOrder::kDefault,
-          "chord: a warm start has its own order, order {} cannot be",
+          "chord: a warm start has its own order; order {} is not possible",
           enum_name(options.order));
   const StopScope scope(control, "chord");
   if (start.pattern && start.pattern->order == A.rows()) {

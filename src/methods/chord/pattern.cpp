@@ -115,7 +115,7 @@ constexpr Index kMixedRadixFactors = 3;
 /// reference pattern has.
 ChordPattern mixed_radix_pattern(Index n, const ChordOptions& options, const Storage& beside) {
   require(options.factors == 0,
-          "chord: factors {} is for patterns of equal factors, mixed_radix has three wide ones",
+          "chord: factors {} is for patterns of equal factors; mixed_radix has three wide factors",
           options.factors);
   const StorageBudget& budget = options.budget;
   const ChordPattern reference = chord_reference_pattern(n);

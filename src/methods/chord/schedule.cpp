@@ -104,7 +104,7 @@ Index columns_per_step(const ChordOptions& options, Index order) {
       chosen(options.columns_per_step, order > kLargestExactOrder ? kSampledColumns : 0);
   if (columns >= order) return 0;
   require(columns == 0 || order >= kMinSampledOrder,
-          "chord: columns_per_step {} needs an order of at least {}, this matrix has {}",
+          "chord: columns_per_step {} needs an order of at least {}; this matrix has {}",
           columns,
           kMinSampledOrder,
           order);
@@ -254,13 +254,13 @@ Schedule schedule_of(const ChordOptions& options, std::span<const Form> forms, b
   check(options);
   const Index n = forms.front().pattern.order;
   require(!warm || options.starts <= 1,
-          "chord: a warm start is the only start, starts {} cannot be",
+          "chord: a warm start is the only start; starts {} is not possible",
           options.starts);
   require(!warm || forms.size() == 1,
-          "chord: a warm start has its own pattern, which auto cannot choose");
+          "chord: a warm start has its own pattern; pattern auto is not possible");
   for (const Form& form : forms) {
     require(options.newton_steps <= 0 || is_affordable(form),
-            "chord: newton_steps are for chains of at most {} numbers, this one has {}",
+            "chord: newton_steps are for chains of at most {} numbers; this one has {}",
             kMaxNewtonValues,
             form.pattern.stored_numbers());
   }

@@ -137,8 +137,8 @@ Vector paper_start(const ChordPattern& pattern, std::uint64_t seed, Index start,
 
 Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double unit) {
   require(given.pattern == pattern,
-          "chord: the warm start has another pattern: {} factors of order {} with {} values, "
-          "this fit has {} of order {} with {}",
+          "chord: the warm start has another pattern: {} factors of order {} with {} values; this "
+          "fit has {} of order {} with {}",
           given.pattern.factors(),
           given.pattern.order,
           given.values.size(),
@@ -146,11 +146,11 @@ Vector warm_start(const ChordPattern& pattern, const ChordFactors& given, double
           pattern.order,
           pattern.stored_numbers());
   require(static_cast<Index>(given.values.size()) == pattern.stored_numbers(),
-          "chord: the warm start has {} values, its pattern {}",
+          "chord: the warm start has {} values, but its pattern has {}",
           given.values.size(),
           pattern.stored_numbers());
   Vector values = Eigen::Map<const Vector>(given.values.data(), pattern.stored_numbers());
-  require(values.allFinite(), "chord: the warm start has NaN or Inf in it");
+  require(values.allFinite(), "chord: the warm start holds NaN or Inf");
   balance(pattern, 1 / unit, values.data());
   return values;
 }

@@ -26,8 +26,8 @@ bool copy_is_affordable(Index n) {
 
 Index order_of(const LinearOperator& A) {
   require(
-      A.rows() == A.cols(), "chord: the matrix is {} x {}, it must be square", A.rows(), A.cols());
-  require(A.rows() >= 1, "chord: the matrix is empty, its order must be at least 1");
+      A.rows() == A.cols(), "chord: the matrix is {} x {}; it must be square", A.rows(), A.cols());
+  require(A.rows() >= 1, "chord: the matrix is empty; its order must be at least 1");
   return A.rows();
 }
 

@@ -18,7 +18,7 @@ std::optional<TestError> chord_test_error(const LinearOperator& A,
                                           const LinearOperator& B,
                                           std::span<const Index> J) {
   const auto count = static_cast<Index>(J.size());
-  require(count >= 2, "chord: {} test columns are too few, at least 2 are needed", count);
+  require(count >= 2, "chord: {} test columns are too few; at least 2 are needed", count);
   Vector errors(count);
   Vector norms(count);
   for (std::size_t first = 0; first < J.size(); first += kPanel) {

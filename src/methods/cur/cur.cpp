@@ -136,7 +136,7 @@ std::vector<Factor> middle_within_budget(const LinearOperator& A,
 void CurOptions::visit(OptionVisitor& v) {
   v.visit(
       "rank", rank, "number of columns and of rows, 1..min(m,n); 0: as many as the budget admits");
-  v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
+  v.visit("budget", budget, "storage limit: numbers, a share (10%) or bytes (4MB)");
   v.visit_enum("sampling", sampling, "how columns and rows are chosen");
   v.visit("seed", seed, "seed of the sketch and of the draws");
 }

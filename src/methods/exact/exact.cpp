@@ -49,7 +49,7 @@ double entries_of(const LinearOperator& A) {
 
 Entries entries(const LinearOperator& A, ExactForm form, const RunControl& control) {
   require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}, it needs at least one row and column",
+          "{}: the matrix is {} x {}; it needs at least one row and column",
           kExact,
           A.rows(),
           A.cols());
@@ -122,8 +122,8 @@ void ExactOptions::visit(OptionVisitor& v) {
   v.visit_enum("form",
                form,
                "dense: all entries, one triangle if symmetric; integers: in 1 to 16 bits; sparse: "
-               "those that are not 0; auto: the smallest");
-  v.visit("budget", budget, "most that it may take: bytes (4MB), a share (10%) or numbers");
+               "nonzero entries only; auto: the smallest of these");
+  v.visit("budget", budget, "storage limit: bytes (4MB), a share (10%) or numbers");
 }
 
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control) {
@@ -144,12 +144,11 @@ Approximation exact(const LinearOperator& A,
   const auto chosen = std::find_if(all.begin(), all.end(), [&](const Store& store) {
     return options.form == ExactForm::kAuto || store.size.form == options.form;
   });
-  require(
-      chosen != all.end(),
-      "{}: the matrix has no form {}: its entries are not integers within 2^31 and 2^16 of each "
-      "other",
-      kExact,
-      enum_name(options.form));
+  require(chosen != all.end(),
+          "{}: form {} is not possible: the entries are not integers within 2^31 and 2^16 of each "
+          "other",
+          kExact,
+          enum_name(options.form));
   if (options.budget.is_set() && chosen->size.bytes > options.budget.bytes(A.rows(), A.cols())) {
     throw BudgetTooSmall(
         fmt::format("{}: the matrix takes {:.0f} bytes at least ({}), more than the budget of {}",

@@ -48,12 +48,12 @@ std::vector<int> checked_widths(const HierarchicalOptions& options) {
   std::vector<int> widths;
   for (const Index width : options.widths) {
     require(width >= 1 && width <= 64 && is_value_width(static_cast<int>(width)),
-            "{}: a width of {} bits (legal: 1 to 16, 32, 64)",
+            "{}: a width of {} bits (allowed: 1 to 16, 32, 64)",
             kHierarchical,
             width);
     widths.push_back(static_cast<int>(width));
   }
-  require(!widths.empty(), "{}: there has to be a width", kHierarchical);
+  require(!widths.empty(), "{}: at least one width is required", kHierarchical);
   std::sort(widths.begin(), widths.end());
   return widths;
 }
@@ -92,14 +92,15 @@ std::vector<Index> block_order(const LinearOperator& A,
     order = kernel != nullptr ? BlockOrder::kPoints : BlockOrder::kNatural;
   }
   if (order == BlockOrder::kNatural) return {};
-  require(A.rows() == A.cols(),
-          "{}: only a square matrix has an order of rows and columns alike, this one is {} x {}",
-          kHierarchical,
-          A.rows(),
-          A.cols());
+  require(
+      A.rows() == A.cols(),
+      "{}: only a square matrix can have the same order of rows and columns; this one is {} x {}",
+      kHierarchical,
+      A.rows(),
+      A.cols());
   if (order == BlockOrder::kPoints) {
     require(kernel != nullptr,
-            "{}: order points is for kernel matrices of points (--as kernel)",
+            "{}: order points requires a kernel matrix of points (--as kernel)",
             kHierarchical);
     return blocks::median_order(kernel->points(), leaf);
   }
@@ -230,17 +231,17 @@ std::unique_ptr<blocks::DistributedNodes> distributed_nodes(const LinearOperator
 }  // namespace
 
 void HierarchicalOptions::visit(OptionVisitor& v) {
-  v.visit("budget", budget, "most to store: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
+  v.visit("budget", budget, "storage limit: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
   v.visit("frobenius_tolerance",
           frobenius_tolerance,
           "if positive: the fewest bytes with |A - B|_F <= t |A|_F");
   v.visit_enum("order",
                order,
-               "in which rows and columns are divided: natural; points: of a kernel, halved at "
-               "medians; rcm, spectral: of the graph of the largest entries; auto: points or "
-               "natural");
-  v.visit("leaf", leaf, "least side of a block; 0: 32, or 16 for small matrices");
-  v.visit("widths", widths, "bits that a value may have, each of 1..16, 32, 64");
+               "order in which rows and columns are divided: natural; points: halve the points of "
+               "a kernel matrix at medians; rcm, spectral: orders of the graph of the largest "
+               "entries; auto: points for kernel matrices, else natural");
+  v.visit("leaf", leaf, "smallest side of a block; 0: 32, or 16 for small matrices");
+  v.visit("widths", widths, "allowed numbers of bits per value, each of 1..16, 32, 64");
   v.visit("seed", seed, "seed of the randomized SVDs");
 }
 
@@ -254,7 +255,7 @@ Approximation hierarchical(const LinearOperator& A,
           kHierarchical,
           tolerance);
   require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}, it needs at least one row and column",
+          "{}: the matrix is {} x {}; it needs at least one row and column",
           kHierarchical,
           A.rows(),
           A.cols());
@@ -266,8 +267,8 @@ Approximation hierarchical(const LinearOperator& A,
   const double unit = 1 / ordered.scale();
   if (unit < kMinUnit) {
     throw NumericalError(
-        fmt::format("{}: no entry is above {:.3g}, where steps of a few bits would be rounded to "
-                    "zero; multiply the matrix by a power of 2",
+        fmt::format("{}: no entry is above {:.3g}; steps of a few bits would be rounded to zero; "
+                    "multiply the matrix by a power of 2",
                     kHierarchical,
                     unit));
   }
@@ -313,20 +314,19 @@ Approximation hierarchical(const LinearOperator& A,
   summary.message = fmt::format("{} {}", leaves, leaves == 1 ? "leaf" : "leaves");
   if (energy > 0 && result.encoded.blocks.content().leaves.empty()) {
     const double least = std::ceil(of_order + std::max(result.fewest_bytes, leaf_bytes(A) + 4));
-    throw BudgetTooSmall(
-        fmt::format("{}: no block that lowers the error fits into the budget of {}; the smallest "
-                    "that is worth its bytes takes at least {:.0f}",
-                    kHierarchical,
-                    options.budget.text(),
-                    least),
-        least);
+    throw BudgetTooSmall(fmt::format("{}: no block that lowers the error fits into the budget of "
+                                     "{}; the smallest useful result takes at least {:.0f} bytes",
+                                     kHierarchical,
+                                     options.budget.text(),
+                                     least),
+                         least);
   }
   // The bound assumes the noise of normal values, which may exceed the actual noise.
   if (result.lower_bound > 0 && result.lower_bound < result.encoded.squared_error) {
     summary.lower_bound = std::sqrt(result.lower_bound / energy);
     summary.message += fmt::format(
-        "; no choice of blocks, ranks and bits in as many bytes is "
-        "expected below a relative error of {:.3g}",
+        "; no choice of blocks, ranks and bits of this size is expected to have a relative error "
+        "below {:.3g}",
         std::sqrt(result.lower_bound / energy));
   }
   const double of_low_rank =
@@ -335,7 +335,7 @@ Approximation hierarchical(const LinearOperator& A,
     summary.low_rank_bound = std::sqrt(of_low_rank / energy);
   }
   if (!ordered.source().exhaustive() && energy > 0) {
-    summary.message += fmt::format("; the relative error is about {:.3g}, by the sum over blocks",
+    summary.message += fmt::format("; the relative error is about {:.3g}, summed over the blocks",
                                    std::sqrt(result.encoded.squared_error / energy + missed));
   }
   if (tolerance > 0 && result.message.empty()) summary.termination = Termination::kTargetReached;

@@ -22,8 +22,8 @@ constexpr const char* kNystrom = "nystrom";
 
 void check(const LinearOperator& A, const NystromOptions& options) {
   const Index n = A.rows();
-  require(n == A.cols(), "{}: the matrix is {} x {}, it must be square", kNystrom, n, A.cols());
-  require(n >= 1, "{}: the matrix is 0 x 0, it needs at least one row", kNystrom);
+  require(n == A.cols(), "{}: the matrix is {} x {}; it must be square", kNystrom, n, A.cols());
+  require(n >= 1, "{}: the matrix is 0 x 0; it needs at least one row", kNystrom);
   require(options.pseudo_inverse_tolerance >= 1e-16 && options.pseudo_inverse_tolerance <= 0.1,
           "{}: pseudo_inverse_tolerance {:g} is outside 1e-16..0.1",
           kNystrom,
@@ -44,7 +44,7 @@ void check(const LinearOperator& A, const NystromOptions& options) {
           options.rank,
           landmarks);
   require(options.landmarks.empty() || options.form != NystromForm::kGeneralized,
-          "{}: landmarks are for the psd form, the generalized one takes random sketches",
+          "{}: landmarks apply to the psd form only; the generalized form uses random sketches",
           kNystrom);
 }
 
@@ -72,7 +72,7 @@ std::string diagonal_objection(const LinearOperator& A, const Vector& diagonal) 
   const Matrix x = random_normal_matrix(1, RandomStream::kSketch, A.cols(), 1);
   const Matrix y = A.apply(x);
   require_finite(y, kNystrom);
-  return y.isZero(0) ? std::string() : "its diagonal is zero and it is not";
+  return y.isZero(0) ? std::string() : "its diagonal is zero, but the matrix is not";
 }
 
 Summary summary_of(const NystromOptions& options, const NystromFactors& found, const char* form) {
@@ -92,14 +92,18 @@ Summary summary_of(const NystromOptions& options, const NystromFactors& found, c
 
 void NystromOptions::visit(OptionVisitor& v) {
   v.visit("rank", rank, "number of landmarks, 1..N; 0: as many as the budget admits");
-  v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
+  v.visit("budget", budget, "storage limit: numbers, a share (10%) or bytes (4MB)");
   v.visit_enum("form", form, "psd: C W^+ C^T; generalized: two sketches, for any square matrix");
   v.visit_enum("sampling", sampling, "how landmarks are chosen (psd form)");
-  v.visit("landmarks", landmarks, "the landmarks themselves, from 0; instead of rank and sampling");
+  v.visit("landmarks",
+          landmarks,
+          "indices of the landmarks, counted from 0; replace rank and sampling");
   v.visit("pseudo_inverse_tolerance",
           pseudo_inverse_tolerance,
-          "eigenvalues of W up to this share of the largest count as zero");
-  v.visit("oversampling", oversampling, "generalized: the second sketch is this much wider");
+          "eigenvalues of W up to this fraction of the largest are treated as zero");
+  v.visit("oversampling",
+          oversampling,
+          "generalized: width of the second sketch relative to the first");
   v.visit("seed", seed, "seed of the landmarks or sketches");
 }
 
@@ -138,7 +142,7 @@ Approximation nystrom(const LinearOperator& A,
   NystromFactors found = generalized_nystrom(A, k, options, control);
   if (!objection.empty()) {
     found.message =
-        fmt::format("generalized, as the matrix is not positive semidefinite: {}", objection);
+        fmt::format("generalized, because the matrix is not positive semidefinite: {}", objection);
   }
   return {std::move(found.factors), summary_of(options, found, "generalized")};
 }

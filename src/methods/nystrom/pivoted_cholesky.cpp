@@ -260,7 +260,7 @@ class PivotedSampling {
 
   void load(const ResumeState& state) {
     if (!tall_->is_resumable())
-      throw NotAvailable("nystrom: a run is resumed on the CPU, where it was saved");
+      throw NotAvailable("nystrom: a run saved on the CPU must be resumed on the CPU");
     tall_->load(state);
     const Vector& indices = state.array("landmarks");
     const auto n = static_cast<double>(d_.size());

@@ -29,7 +29,7 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A,
       const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
       if (kernel == nullptr) {
         throw InvalidArgument(fmt::format(
-            "nystrom: kmeans sampling needs the kernel matrix of points, this matrix is {}",
+            "nystrom: kmeans sampling needs the kernel matrix of points; this matrix is {}",
             A.description()));
       }
       return kmeans_landmarks(kernel->points(), k, options.seed, control);
@@ -122,7 +122,8 @@ NystromFactors factors_of(Landmarks found,
     }
   }
   if (result.rank < k) {
-    result.message = fmt::format("{} landmarks of {} leave nothing but rounding", result.rank, k);
+    result.message =
+        fmt::format("the residual after {} of {} landmarks is only rounding", result.rank, k);
   }
   result.landmarks = found.indices;
   const Factor C = make_factor("C", std::move(found.columns));
@@ -140,11 +141,11 @@ NystromFactors psd_nystrom(const LinearOperator& A,
                            const RunControl& control,
                            const NystromCheckpoint& checkpoint) {
   require(control.resume == nullptr || are_pivots(options),
-          "nystrom: the state to resume is of another sampling");
+          "nystrom: the state to resume belongs to another sampling");
   const auto publish = [&](Landmarks so_far, const ResumeState& state) {
     const JoinStopScope nobody_stops(nullptr);
     NystromFactors factors = factors_of(std::move(so_far), diagonal, k, options);
-    factors.message = fmt::format("{} landmarks of {} so far", factors.rank, k);
+    factors.message = fmt::format("{} of {} landmarks so far", factors.rank, k);
     if (factors.objection.empty()) checkpoint(factors, state);
   };
   return factors_of(

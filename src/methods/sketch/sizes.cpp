@@ -56,7 +56,7 @@ void choose_sizes(Index rows, Index cols, Index small, SketchOptions& options) {
   }
   if (options.range_size > 0) return;
   throw BudgetTooSmall(fmt::format(
-      "sketch: rank {} needs a sketch of {} numbers at least, the sketch budget is {}",
+      "sketch: rank {} needs a sketch of at least {} numbers; the sketch budget is {}",
       r,
       sketch_storage(rows, cols, least, paper_core_size(least), options.error_samples).numbers,
       options.sketch_budget.text()));
@@ -64,7 +64,7 @@ void choose_sizes(Index rows, Index cols, Index small, SketchOptions& options) {
 
 Index resolved_rank(Index rows, Index cols, Index small, const SketchOptions& options) {
   require(options.rank > 0 || rows > 0,
-          "sketch: the rank has to be given where the number of rows is not");
+          "sketch: the rank must be given if the number of rows is not");
   if (options.rank > 0 || !options.sketch_budget.is_set() || options.budget.is_set()) {
     return resolve_rank(
         kSketchName, options.rank, options.budget, rows, cols, small, [&](Index r) -> Storage {
@@ -93,21 +93,21 @@ double solve_rate(double level, double low, double high) {
 }  // namespace
 
 void SketchOptions::visit(OptionVisitor& v) {
-  v.visit("rank", rank, "r, 1..min(m,n); 0: the largest that a budget admits");
-  v.visit("budget", budget, "most to store of the result: numbers, a share (10%) or bytes (4MB)");
+  v.visit("rank", rank, "rank r of the result, 1..min(m,n); 0: the largest that the budget admits");
+  v.visit("budget", budget, "storage limit of the result: numbers, a share (10%) or bytes (4MB)");
   v.visit("range_size", range_size, "k, rows of X and columns of Y, r..min(m,n); 0: 4 r + 1");
   v.visit("core_size", core_size, "s, order of Z, at least k; 0: 2 k + 1");
   v.visit("sketch_budget",
           sketch_budget,
-          "most that the sketch itself may hold, k (m + n) + s^2 + q n; sets k and s");
+          "storage limit of the sketch itself, k (m + n) + s^2 + q n numbers; sets k and s");
   v.visit("error_samples", error_samples, "q, random vectors of the error estimate; 0: none");
   v.visit("seed", seed, "seed of the random matrices");
 }
 
 SketchOptions resolved_sketch_options(Index rows, Index cols, const SketchOptions& options) {
-  require(cols >= 1 && rows >= 0, "sketch: a {} x {} matrix, sizes start at 1", rows, cols);
+  require(cols >= 1 && rows >= 0, "sketch: the matrix is {} x {}; sizes start at 1", rows, cols);
   require(options.error_samples >= 0,
-          "sketch: {} error samples, 0 is the least",
+          "sketch: {} error samples; the minimum is 0",
           options.error_samples);
   const bool sized = options.range_size != 0 || options.core_size != 0;
   require(!sized || !options.sketch_budget.is_set(),

@@ -110,7 +110,11 @@ void require_same(const SketchState& a, const SketchState& b) {
           b.rows,
           b.cols);
   const auto check = [](const char* name, auto one, auto other) {
-    require(one == other, "sketch: cannot merge, {} is {} here and {} there", name, one, other);
+    require(one == other,
+            "sketch: cannot merge: {} is {} in one sketch and {} in the other",
+            name,
+            one,
+            other);
   };
   check("range_size", a.options.range_size, b.options.range_size);
   check("core_size", a.options.core_size, b.options.core_size);
@@ -175,7 +179,7 @@ void StreamingSketch::update(Index first_row, const ConstBlock& rows) {
   require(!state_.general, "sketch: update after linear_update");
   check_block(first_row, rows);
   const std::vector<RowRange> again = common_rows(state_.seen, {{first_row, rows.rows()}});
-  require(again.empty(), "sketch: {}, counted from 1, came before", row_text(again));
+  require(again.empty(), "sketch: {}, counted from 1, already added", row_text(again));
   const double norm = scaled_norm(rows);
   add(1, 1, first_row, rows);
   state_.frobenius_norm = std::hypot(state_.frobenius_norm, norm);
@@ -187,7 +191,7 @@ void StreamingSketch::linear_update(double theta,
                                     const ConstBlock& rows) {
   require(state_.general || state_.seen.empty(), "sketch: linear_update after update");
   require(std::isfinite(theta) && std::isfinite(eta),
-          "sketch: theta {} and eta {} have to be finite",
+          "sketch: theta {} and eta {} must be finite",
           theta,
           eta);
   check_block(first_row, rows);
@@ -197,13 +201,13 @@ void StreamingSketch::linear_update(double theta,
 
 void StreamingSketch::check_block(Index first_row, const ConstBlock& rows) const {
   require(rows.cols() == state_.cols,
-          "sketch: a block of {} columns, the matrix has {}",
+          "sketch: the block has {} columns, but the matrix has {}",
           rows.cols(),
           state_.cols);
   constexpr Index kLargestRow = Index{1} << 47;
   const Index limit = state_.rows > 0 ? state_.rows : kLargestRow;
   require(first_row >= 0 && rows.rows() <= limit && first_row <= limit - rows.rows(),
-          "sketch: {}, counted from 1, of a matrix with {} rows",
+          "sketch: {}, counted from 1, outside a matrix with {} rows",
           row_text({{first_row, rows.rows()}}),
           limit);
   require_finite_rows(first_row, rows);
@@ -267,7 +271,9 @@ void StreamingSketch::merge(const StreamingSketch& other) {
   require_same(state_, theirs);
   const bool general = state_.general || theirs.general;
   const std::vector<RowRange> both = common_rows(state_.seen, theirs.seen);
-  require(general || both.empty(), "sketch: {}, counted from 1, came to both", row_text(both));
+  require(general || both.empty(),
+          "sketch: {}, counted from 1, present in both sketches",
+          row_text(both));
   const Index count = last_row(theirs.seen);
   make_room(count);
   state_.general = general;
@@ -330,11 +336,11 @@ SketchError StreamingSketch::error_of(const Matrix& U, const Vector& S, const Ma
 
 SketchedApproximation StreamingSketch::finish() const {
   const std::vector<RowRange> gaps = missing();
-  require(state_.general || gaps.empty(), "sketch: {}, counted from 1, never came", row_text(gaps));
+  require(state_.general || gaps.empty(), "sketch: {}, counted from 1, missing", row_text(gaps));
   const Index m = state_.rows > 0 ? state_.rows : last_row(state_.seen);
   const SketchOptions& o = state_.options;
   const Index k = o.range_size;
-  require(o.rank <= m, "sketch: rank {} is outside 1..{}: so many rows came", o.rank, m);
+  require(o.rank <= m, "sketch: rank {} is outside 1..{}, the number of rows received", o.rank, m);
   require_finite(state_.row_sums, kStreamingSketch);
   require_finite(state_.range_transposed, kStreamingSketch);
   require_finite(state_.core, kStreamingSketch);

@@ -159,7 +159,7 @@ class RandomizedSearch {
     last_steps.push_back(captured(ritz.values, rank_));
     if (growing && outcome.message.empty() && still_growing(last_steps)) {
       outcome.message =
-          "the error may be more than 1 % above the least: more power_iterations lower it";
+          "the error may be more than 1 % above the minimum: more power_iterations lower it";
     }
     return OneSpace{
         std::move(outcome),

@@ -50,7 +50,7 @@ void check(const LinearOperator& A, bool symmetric, const TruncatedSvdOptions& o
         "{}: symmetric_storage needs a symmetric matrix: {}", kTruncatedSvd, why_not_symmetric(A)));
   }
   require(options.algorithm != SvdAlgorithm::kDense || smaller_side(A) <= kLargestDense,
-          "{}: the dense algorithm takes matrices whose smaller side is in 1..{}, this one has {}",
+          "{}: the dense algorithm takes matrices whose smaller side is in 1..{}; this one has {}",
           kTruncatedSvd,
           kLargestDense,
           smaller_side(A));
@@ -183,11 +183,12 @@ Chosen by_tolerance(const LinearOperator& A,
     if (found == 0 && count < limit && count < all && !stopped && all_found) continue;
     const Index rank = std::min(found == 0 ? S.size() : found, limit);
     if (found == 0 || found > limit) {
-      outcome.message = fmt::format("rank {} is all that {} allows; the tolerance is not reached",
-                                    rank,
-                                    stopped      ? "the time"
-                                    : !all_found ? "the convergence of the algorithm"
-                                                 : "the budget");
+      outcome.message =
+          fmt::format("rank {} is the largest that {} allows; the tolerance is not reached",
+                      rank,
+                      stopped      ? "the time"
+                      : !all_found ? "the convergence of the algorithm"
+                                   : "the budget");
     }
     return {std::move(outcome), algorithm, rank};
   }
@@ -271,19 +272,22 @@ Approximation approximation_of(const SvdOutcome& found,
 void TruncatedSvdOptions::visit(OptionVisitor& v) {
   v.visit(
       "rank", rank, "number of singular triplets, 1..min(m,n); 0: as many as the budget admits");
-  v.visit("budget", budget, "most to store: numbers, a share (10%) or bytes (4MB)");
+  v.visit("budget", budget, "storage limit: numbers, a share (10%) or bytes (4MB)");
   v.visit("frobenius_tolerance",
           frobenius_tolerance,
-          "if positive: the least rank with |A - A_k|_F <= t |A|_F");
+          "if positive: the smallest rank with |A - A_k|_F <= t |A|_F");
   v.visit("spectral_tolerance",
           spectral_tolerance,
-          "if positive: the least rank with sigma_{k+1} <= t sigma_1");
+          "if positive: the smallest rank with sigma_{k+1} <= t sigma_1");
   v.visit_enum("algorithm", algorithm, "how the triplets are computed");
   v.visit("symmetric_storage",
           symmetric_storage,
           "symmetric matrix: store U and the eigenvalues, half the numbers");
-  v.visit("power_iterations", power_iterations, "randomized: q, 2 (q + 1) passes over the matrix");
-  v.visit("block_size", block_size, "columns multiplied at a time; 0: chosen from the rank");
+  v.visit("power_iterations",
+          power_iterations,
+          "randomized: number q of power iterations; 2 (q + 1) passes over the matrix");
+  v.visit(
+      "block_size", block_size, "number of columns multiplied at a time; 0: chosen from the rank");
   v.visit("tolerance", tolerance, "krylov, spectra: relative residual of each triplet");
   v.visit("seed", seed, "seed of the random start");
 }

@@ -46,7 +46,7 @@ void read_retrieval(const SplitFile& file, TokenBuilder& builder) {
       fail_at_line(
           file.path,
           line,
-          fmt::format("{} columns, there must be 5: label, id, id, text, text", fields.size()));
+          fmt::format("{} columns; there must be 5: label, id, id, text, text", fields.size()));
     }
     const Index label = retrieval_label(fields[0]);
     if (label < 0) {

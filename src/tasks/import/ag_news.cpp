@@ -37,7 +37,7 @@ void parse_ag_news(std::string_view text,
     const std::size_t columns = reader.fields().size();
     if (columns < kNewsColumns) {
       reader.fail_record(
-          fmt::format("{} columns, there must be 3: class, title, description", columns));
+          fmt::format("{} columns; there must be 3: class, title, description", columns));
     }
     const bool header = first && reader.fields()[0] == "Class Index";
     first = false;

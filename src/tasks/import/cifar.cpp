@@ -42,7 +42,7 @@ void read_cifar(const SplitFile& file, const CifarLabels& labels, TokenBuilder& 
   if (bytes.size() == 0) fail_in(file.path, "the file is empty");
   if (bytes.size() % record != 0) {
     fail_in(file.path,
-            fmt::format("{} bytes; records have {} bytes each, number {} is cut off",
+            fmt::format("{} bytes; records have {} bytes each; record {} is truncated",
                         bytes.size(),
                         record,
                         bytes.size() / record));

@@ -58,7 +58,8 @@ std::string only_name_with(const std::vector<std::string>& names,
   std::string found;
   for (const std::string& name : names) {
     if (!name.ends_with(end)) continue;
-    if (!found.empty()) fail_in(path, fmt::format("both '{}' and '{}' are {}", found, name, end));
+    if (!found.empty())
+      fail_in(path, fmt::format("both '{}' and '{}' end in {}", found, name, end));
     found = name;
   }
   return found;
@@ -76,10 +77,10 @@ ClassFolders class_folders_of(const std::string& path) {
   ClassFolders found{
       only_name_with(folders, "train", path), only_name_with(folders, "test", path), folders};
   if (found.train.empty() != found.test.empty()) {
-    fail_in(path, "of the folders *train and *test, one is missing");
+    fail_in(path, "one of the folders *train and *test is missing");
   }
   if (!found.train.empty()) found.classes = folders_in(path_in(path, found.train));
-  if (found.classes.empty()) fail_in(path, "there are no folders, one a class is expected");
+  if (found.classes.empty()) fail_in(path, "there are no folders; one per class is expected");
   return found;
 }
 

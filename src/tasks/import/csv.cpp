@@ -133,7 +133,7 @@ void parse_csv(std::string_view text,
   while (reader.advance(width)) {
     if (reader.fields().size() != width) {
       reader.fail_record(
-          fmt::format("{} columns, the first line has {}", reader.fields().size(), width));
+          fmt::format("{} columns; the first line has {}", reader.fields().size(), width));
     }
     const std::string words = text_of(reader, columns);
     if (words.empty()) {

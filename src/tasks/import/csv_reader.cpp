@@ -49,7 +49,7 @@ void CsvReader::read_quoted(std::string& field) {
 
 void CsvReader::read_plain(std::string& field) {
   append(field, std::min(text_.find_first_of(",\r\n\"", at_), text_.size()));
-  if (at_ < text_.size() && text_[at_] == '"') fail(at_, "a quote within a field without quotes");
+  if (at_ < text_.size() && text_[at_] == '"') fail(at_, "a quote within an unquoted field");
 }
 
 void CsvReader::append(std::string& field, std::size_t stop) {

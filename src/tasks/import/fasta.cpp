@@ -62,7 +62,7 @@ class FastaReader {
       : lines_(without_byte_order_mark(text)), name_(name), table_(table), alphabet_(alphabet) {
     if (!next_line()) fail_in(name_, "the file is empty");
     if (lines_.line().front() != '>') {
-      fail(fmt::format("the first line is {}, it must begin with '>'", in_quotes(lines_.line())));
+      fail(fmt::format("the first line is {}; it must begin with '>'", in_quotes(lines_.line())));
     }
   }
 
@@ -136,7 +136,7 @@ std::string_view class_of(const FastaReader& reader, const ImportOptions& option
   const Index wanted = options.class_field == 0 ? std::max<Index>(count, 2) : options.class_field;
   if (wanted > count) {
     reader.fail_record(
-        fmt::format("the header has {} fields, the class must be in field {}", count, wanted));
+        fmt::format("the header has {} fields; the class must be in field {}", count, wanted));
   }
   const auto name =
       first_levels(fields[static_cast<std::size_t>(wanted - 1)], options.class_levels);
@@ -156,7 +156,7 @@ void parse_genome(std::string_view text,
                   Index label,
                   TokenBuilder& builder) {
   const LetterTable table = base_table();
-  FastaReader reader(text, name, table, "a, c, g, t, n (or another code of the IUPAC, read as n)");
+  FastaReader reader(text, name, table, "a, c, g, t, n (or another IUPAC code, read as n)");
   while (reader.advance()) builder.add(reader.record.tokens, label, std::nullopt, name);
 }
 
@@ -181,10 +181,10 @@ TokenSet import_genome(const std::string& path, const ImportOptions& options) {
   std::vector<std::string> files = files_in(path);
   std::erase_if(files, [](const std::string& name) { return !is_fasta_name(name); });
   if (files.size() < 2) {
-    fail_in(path,
-            fmt::format("{} files *.fa, *.fasta, *.fna (.gz); there must be one a class, so at "
-                        "least 2",
-                        files.size()));
+    fail_in(
+        path,
+        fmt::format("{} files *.fa, *.fasta, *.fna (.gz); one per class is required, so at least 2",
+                    files.size()));
   }
   TokenBuilder builder(options, path, std::ssize(kBases), std::ssize(files));
   builder.set().token_names.assign(kBases.begin(), kBases.end());
@@ -194,8 +194,8 @@ TokenSet import_genome(const std::string& path, const ImportOptions& options) {
     classes.push_back(name.substr(0, name.find('.')));
     if (std::count(classes.begin(), classes.end(), classes.back()) > 1) {
       fail_in(path,
-              fmt::format("two files are of the class '{}': a class is what stands before the "
-                          "first dot",
+              fmt::format("two files are of the class '{}': the class is the part of the name "
+                          "before the first dot",
                           classes.back()));
     }
     const std::string file = path_in(path, name);

@@ -107,7 +107,7 @@ InputBytes read_text_file(const std::string& path) {
   constexpr std::size_t kTextCharacters = 30;
   InputBytes bytes = read_all(path);
   if (bytes.size() > kLargestText) {
-    fail_in(path, fmt::format("{} bytes, a text has at most {}", bytes.size(), kLargestText));
+    fail_in(path, fmt::format("{} bytes; a text may have at most {}", bytes.size(), kLargestText));
   }
   const std::string_view text = bytes;
   const auto control = std::count_if(text.begin(), text.end(), [](char c) {

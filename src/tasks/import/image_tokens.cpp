@@ -104,15 +104,15 @@ void ImageReader::load(Listed& image) const {
     fail_in(image.path, "the file is empty; skip_empty leaves such images out");
   }
   if (image.bytes.size() > kLargestImageFile) {
-    fail_in(
-        image.path,
-        fmt::format("{} bytes, an image has at most {}", image.bytes.size(), kLargestImageFile));
+    fail_in(image.path,
+            fmt::format(
+                "{} bytes; an image may have at most {}", image.bytes.size(), kLargestImageFile));
   }
 }
 
 Pixels8 ImageReader::decode(const Listed& image) const {
   const images::Samples samples = images::png_samples(image.bytes, image.path);
-  if (samples.wide) fail_in(image.path, "samples of 16 bits, they must have 8 or fewer");
+  if (samples.wide) fail_in(image.path, "samples of 16 bits; at most 8 are supported");
   return pixels_of(samples, builder_.options().patch > 0 ? channels_ : 1);
 }
 
@@ -134,7 +134,7 @@ void ImageReader::finish() {
     if (rows_ == 0) std::tie(rows_, cols_) = std::pair(pixels.rows, pixels.cols);
     if (pixels.rows != rows_ || pixels.cols != cols_) {
       fail_in(image.path,
-              fmt::format("{} x {} pixels, the images before have {} x {}",
+              fmt::format("{} x {} pixels; the images before have {} x {}",
                           pixels.rows,
                           pixels.cols,
                           rows_,

@@ -36,41 +36,40 @@ bool is_of_images(ImportFormat format) {
 void ImportOptions::visit(OptionVisitor& v) {
   v.visit("max_length",
           max_length,
-          "tokens kept of a sequence, of each document for aan; 0: all of them");
-  v.visit_enum("keep", keep, "which tokens are kept of a longer sequence");
-  v.visit("min_length", min_length, "sequences with fewer tokens are left out");
-  v.visit_enum("tokens", tokens, "texts: what a token is");
+          "maximum number of tokens kept of a sequence (aan: of each document); 0: all");
+  v.visit_enum("keep", keep, "part that is kept of a longer sequence");
+  v.visit("min_length", min_length, "omit sequences with fewer tokens");
+  v.visit_enum("tokens", tokens, "texts: unit that forms a token");
   v.visit("vocabulary",
           vocabulary,
-          "tokens words: how many token ids; the words most frequent in training have one");
-  v.visit("vocabulary_file",
-          vocabulary_file,
-          "tokens words or subwords: a file with a token a line, or a token file, whose vocabulary "
-          "is taken");
-  v.visit("coarse", coarse, "cifar100: the 20 groups in the place of the 100 classes");
+          "tokens words: maximum number of token ids, for the words most frequent in training");
   v.visit(
-      "patch",
-      patch,
-      "images: a token is a square of so many pixels a side, a vector of its values; 0: a token is "
-      "the gray level of a pixel");
-  v.visit(
-      "skip_empty",
-      skip_empty,
-      "imdb, newsgroups, pathfinder, images, csv: files or rows without content are left out, not "
-      "refused");
-  v.visit("text_columns", text_columns, "csv: the columns with the text, by commas");
+      "vocabulary_file",
+      vocabulary_file,
+      "tokens words or subwords: file with the vocabulary, one token per line, or a token file");
+  v.visit("coarse", coarse, "cifar100: use the 20 groups instead of the 100 classes");
+  v.visit("patch",
+          patch,
+          "images: side in pixels of the squares whose values form a token; 0: a token is the gray "
+          "level of a pixel");
+  v.visit("skip_empty",
+          skip_empty,
+          "imdb, newsgroups, pathfinder, images, csv: omit files or rows without content instead "
+          "of rejecting them");
+  v.visit("text_columns", text_columns, "csv: names of the text columns, separated by commas");
   v.visit("label_columns",
           label_columns,
-          "csv: the column with the class; several, by commas: labels that are 0 or 1");
+          "csv: name of the class column, or of several columns with labels 0 or 1, separated by "
+          "commas");
   v.visit("label_separator",
           label_separator,
-          "csv: what stands between the labels of a row; empty: it has one class");
+          "csv: separator of the labels of a row; empty: one class per row");
   v.visit("class_field",
           class_field,
-          "proteins: the field of the header that has the class, from 1; 0: the last");
+          "proteins: header field with the class, counted from 1; 0: the last");
   v.visit("class_levels",
           class_levels,
-          "proteins: how many of the parts of a class between dots count; 0: all");
+          "proteins: number of dot-separated parts of the class to use; 0: all");
 }
 
 TokenSet import_tokens(ImportFormat format, const std::string& path, const ImportOptions& options) {

@@ -55,7 +55,7 @@ class ListopsLine {
       const std::string_view word = source.substr(at, stop - at);
       const auto* const found = std::find(kListopsTokens.begin(), kListopsTokens.end(), word);
       if (found == kListopsTokens.end()) {
-        fail(fmt::format("{} is no token; there are 0..9, [MIN, [MAX, [MED, [SM and ]",
+        fail(fmt::format("{} is not a token; tokens are 0..9, [MIN, [MAX, [MED, [SM and ]",
                          in_quotes(word)));
       }
       tokens.push_back(static_cast<std::int32_t>(found - kListopsTokens.begin()));
@@ -82,7 +82,7 @@ void read_listops(const SplitFile& file, TokenBuilder& builder) {
     fail_at_line(
         file.path,
         1,
-        fmt::format("the first line is {}, it must be Source<TAB>Target", in_quotes(lines.line())));
+        fmt::format("the first line is {}; it must be Source<TAB>Target", in_quotes(lines.line())));
   }
   std::vector<std::int32_t> tokens;
   while (lines.advance()) {

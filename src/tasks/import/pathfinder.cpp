@@ -37,12 +37,12 @@ PathfinderImage listed_image(const std::string& root,
   if (fields.size() < 4) {
     fail_at_line(metadata,
                  line,
-                 fmt::format("{} columns, there must be 4 or more: folder, file, number, label",
+                 fmt::format("{} columns; there must be 4 or more: folder, file, number, label",
                              fields.size()));
   }
   if (!stays_inside(fields[0]) || !stays_inside(fields[1])) {
     fail_at_line(
-        metadata, line, fmt::format("{} leads out of the data set", in_quotes(text.substr(0, 80))));
+        metadata, line, fmt::format("{} is outside the data set", in_quotes(text.substr(0, 80))));
   }
   if (fields[3] != "0" && fields[3] != "1") {
     fail_at_line(metadata, line, fmt::format("label {} is not 0 or 1", in_quotes(fields[3])));

@@ -68,15 +68,14 @@ std::vector<std::string> parse_vocabulary(std::string_view text, const std::stri
       fail_at_line(name, line, fmt::format("{} has a zero byte", in_quotes(reader.line())));
     const auto [found, is_new] = lines.emplace(reader.line(), line);
     if (!is_new) {
-      fail_at_line(
-          name,
-          line,
-          fmt::format("{} stands in line {} as well", in_quotes(reader.line()), found->second));
+      fail_at_line(name,
+                   line,
+                   fmt::format("{} is also in line {}", in_quotes(reader.line()), found->second));
     }
     vocabulary.emplace_back(reader.line());
   }
   if (lines.find(kUnknownToken) == lines.end())
-    fail_in(name, fmt::format("no line is {}, which is for unknown words", kUnknownToken));
+    fail_in(name, fmt::format("no line is {}, the token for unknown words", kUnknownToken));
   return vocabulary;
 }
 
@@ -107,9 +106,8 @@ TextTokenizer::TextTokenizer(std::vector<std::string> vocabulary,
   if (!separator) return;
   separator_ = id_of(kSeparatorToken);
   if (separator_ < 0) {
-    fail_in(
-        name,
-        fmt::format("the vocabulary has no {}, which stands between two texts", kSeparatorToken));
+    fail_in(name,
+            fmt::format("the vocabulary has no {}, the separator of two texts", kSeparatorToken));
   }
 }
 
@@ -185,8 +183,8 @@ std::vector<std::string> TextTokenizer::finish(std::vector<std::int32_t>& tokens
   std::erase_if(order, [&](std::size_t id) { return counts_[id] == 0; });
   if (order.empty()) {
     fail_in(source,
-            "there is no training text whose words could be counted; vocabulary_file takes those "
-            "of another file");
+            "there is no training text to count words in; vocabulary_file takes the words of "
+            "another file");
   }
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return counts_[a] != counts_[b] ? counts_[a] > counts_[b] : names_[a] < names_[b];

@@ -13,8 +13,10 @@ namespace {
 
 void require_token_count(Index tokens, const std::string& place) {
   if (tokens <= kLongestSequence) return;
-  fail_in(place,
-          fmt::format("{} tokens, at most {} are read; max_length cuts", tokens, kLongestSequence));
+  fail_in(
+      place,
+      fmt::format(
+          "{} tokens; at most {} are read; use max_length to truncate", tokens, kLongestSequence));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::vector<std::string> read_vocabulary(const std::string& path) {
   const InputBytes bytes = read_all(path);
   if (!bytes.view().starts_with("\x89HDF\r\n\x1a\n")) return parse_vocabulary(bytes, path);
   std::vector<std::string> names = read_token_file(path).token_names;
-  if (names.empty()) fail_in(path, "a token file without token_names: its tokens are no words");
+  if (names.empty()) fail_in(path, "a token file without token_names: its tokens are not words");
   return names;
 }
 

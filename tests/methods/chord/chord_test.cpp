@@ -91,7 +91,7 @@ TEST(Chord, SymmetrizedReportsTheErrorItHas) {
 TEST(Chord, OnlyASymmetricMatrixIsSymmetrized) {
   EXPECT_REFUSED(InvalidArgument,
                  chord(DenseOperator(random_matrix(9, 9)), {.symmetrize = true}),
-                 "symmetrize is for a symmetric matrix");
+                 "symmetrize requires a symmetric matrix");
 }
 
 /// For noise, the symmetric part has twice as many free numbers per entry.
@@ -122,7 +122,7 @@ TEST(Chord, AutoOfASmallMatrixIsNoWorseThanOneOfItsPatterns) {
   options.starts = 5;
   const Approximation result = chord(DenseOperator(A), options);
   EXPECT_LE(result.summary.history.back().relative_error, alternating);
-  EXPECT_THAT(result.summary.message, HasSubstr("the best of 5 forms in turn"));
+  EXPECT_THAT(result.summary.message, HasSubstr("the best of 5 forms tried in turn"));
 }
 
 TEST(Chord, AWarmStartBringsItsPatternAlong) {
@@ -134,7 +134,7 @@ TEST(Chord, AWarmStartBringsItsPatternAlong) {
   EXPECT_EQ(result.summary.form, "as its start");
   EXPECT_REFUSED(InvalidArgument,
                  chord(A, {.pattern = ChordFitPattern::kReference, .warm_start = start}),
-                 "the warm start has another pattern");
+                 "the pattern of the warm start differs");
 }
 
 TEST(Chord, AWarmStartObeysTheBudgetAndNoChoice) {
@@ -146,7 +146,7 @@ TEST(Chord, AWarmStartObeysTheBudgetAndNoChoice) {
   EXPECT_REFUSED(InvalidArgument, chord(A, {.factors = 3, .warm_start = start}), "factors is 3");
   EXPECT_REFUSED(InvalidArgument,
                  chord(A, {.pattern = ChordFitPattern::kAuto, .warm_start = start}),
-                 "which auto cannot choose");
+                 "pattern auto is not possible");
   auto wrong = std::make_shared<ChordFactors>(*start);
   wrong->pattern.offsets[1][2] = 20;
   EXPECT_REFUSED(InvalidArgument, chord(A, {.warm_start = wrong}), "outside 0..19");
@@ -359,7 +359,7 @@ TEST(Chord, WrongInputIsRefused) {
   const DenseOperator A(random_matrix(6, 6));
   EXPECT_REFUSED(InvalidArgument,
                  chord(DenseOperator(random_matrix(6, 5))),
-                 "the matrix is 6 x 5, it must be square");
+                 "the matrix is 6 x 5; it must be square");
   EXPECT_REFUSED(InvalidArgument, chord(A, {.adam_steps = -2}), "adam_steps -2 is below -1");
   EXPECT_REFUSED(InvalidArgument, chord(A, {.max_iterations = -2}), "max_iterations -2");
   EXPECT_REFUSED(InvalidArgument, chord(A, {.starts = 0}), "starts 0 is below 1");
@@ -369,7 +369,7 @@ TEST(Chord, WrongInputIsRefused) {
                  "columns_per_step 2 needs an order of at least 32");
   EXPECT_REFUSED(InvalidArgument,
                  chord(DenseOperator(random_matrix(80, 80)), {.newton_steps = 1}),
-                 "chains of at most 2500 numbers, this one has 3920");
+                 "chains of at most 2500 numbers; this one has 3920");
   EXPECT_REFUSED(InvalidArgument, chord(A, {.memory = 0}), "memory 0 is outside 1..1000");
   EXPECT_REFUSED(InvalidArgument, chord(A, {.tolerance = -1}), "tolerance -1 is outside [0, 1)");
   EXPECT_REFUSED(InvalidArgument,
@@ -391,7 +391,7 @@ TEST(Chord, AWrongWarmStartIsRefused) {
   chain.values[4] = std::numeric_limits<double>::infinity();
   EXPECT_REFUSED(InvalidArgument, with_start(chain), "NaN or Inf");
   chain.values.pop_back();
-  EXPECT_REFUSED(InvalidArgument, with_start(chain), "has 53 values, its pattern 54");
+  EXPECT_REFUSED(InvalidArgument, with_start(chain), "has 53 values, but its pattern has 54");
 }
 
 TEST(Chord, OptionsAreListedAndReadBack) {

@@ -224,7 +224,7 @@ TEST(ChordControl, APreconditionerOfAnotherShapeIsRefused) {
     EXPECT_TRUE(found) << name;
     RunControl control;
     control.resume = &state;
-    EXPECT_REFUSED(InvalidArgument, chord(A, options, control), "contradicts itself");
+    EXPECT_REFUSED(InvalidArgument, chord(A, options, control), "inconsistent");
   };
   refused("preconditioner", [](Vector& numbers) { numbers = Vector::Zero(3); });
   refused("preconditioner", [](Vector& numbers) { numbers(7) = std::nan(""); });
@@ -338,7 +338,7 @@ TEST(ChordControl, AStateOfAnotherFitIsRefused) {
   RunControl control;
   control.resume = &state;
   const DenseOperator other(test::random_matrix(9, 9));
-  EXPECT_REFUSED(InvalidArgument, chord(other, kOptions, control), "the state to resume is of 500");
+  EXPECT_REFUSED(InvalidArgument, chord(other, kOptions, control), "the state to resume has 500");
   state.arrays.pop_back();
   EXPECT_THROW(chord(matrix(), kOptions, control), FileError);
 }

@@ -106,7 +106,7 @@ TEST(ChordOnGpu, ASampledFitEndsWhereThatOfTheCpuEnds) {
     const Approximation host = chord(*A, options);
     const Approximation device = fit_chord(*A, options, on_gpu(), gpu());
     EXPECT_CLOSE(values_of(device), values_of(host), 1e-9);
-    EXPECT_THAT(device.summary.message, testing::HasSubstr("on 5 columns drawn apart"));
+    EXPECT_THAT(device.summary.message, testing::HasSubstr("on 5 separate test columns"));
   }
 }
 
@@ -173,7 +173,7 @@ TEST(ChordOnGpu, AGpuThatIsLostLeavesTheRestToTheCpu) {
     try {
       const Approximation result = fit_chord(A, kAllPhases, on_gpu(), test::failing_gpu(calls));
       const bool lost =
-          result.summary.message.find("the rest of the fit is on the CPU: the GPU is lost") !=
+          result.summary.message.find("the rest of the fit runs on the CPU: the GPU is lost") !=
           std::string::npos;
       if (!lost) break;
       ++rescued;

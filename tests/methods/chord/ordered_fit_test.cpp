@@ -156,7 +156,7 @@ TEST(ChordOrderedFit, WrongControlsAreRefused) {
   const DenseOperator A(hidden_band(true));
   EXPECT_REFUSED(InvalidArgument,
                  chord(A, {.symmetrize = true, .order = ChordOrder::kShift}),
-                 "a symmetrized one has no shift");
+                 "does not apply to symmetrized products");
   const auto start =
       std::make_shared<ChordFactors>(test::random_chain(chord_reference_pattern(kOrderedN)));
   EXPECT_REFUSED(InvalidArgument,
@@ -273,7 +273,8 @@ TEST(ChordOrderedFit, ANamedPatternIsThatOfItsOwnStart) {
     const Approximation second = chord(DenseOperator(A), options);
     EXPECT_LE(measured_error(A, second), measured_error(A, first));
     options.pattern = ChordFitPattern::kReference;
-    EXPECT_REFUSED(InvalidArgument, chord(DenseOperator(A), options), "another pattern");
+    EXPECT_REFUSED(
+        InvalidArgument, chord(DenseOperator(A), options), "the pattern of the warm start differs");
   }
 }
 

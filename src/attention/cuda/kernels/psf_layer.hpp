@@ -90,7 +90,7 @@ class PsfLayer {
     constexpr Index kMaxRows = Index{1} << 30;
     if (rows > kMaxRows) {
       throw std::invalid_argument("psf on a device: a batch of " + std::to_string(rows) +
-                                  " tokens; it takes 1..2^30, a smaller batch helps");
+                                  " tokens; it takes 1..2^30; use a smaller batch");
     }
   }
 

@@ -34,7 +34,7 @@ inline std::string why_no_room(const ModelShape& model,
   return "training on a GPU: a model of " + std::to_string(model.parameters) +
          " parameters with steps of " + std::to_string(model.samples) + " samples of " +
          std::to_string(model.length) + " tokens needs " + figures +
-         "; a smaller batch, or --device cpu, helps";
+         "; use a smaller batch or --device cpu";
 }
 
 }  // namespace matapprox::cuda
