@@ -147,7 +147,9 @@ TEST(Hierarchical, UsefulBytesEndOnlyHopelessSearches) {
         const Approximation found = hierarchical(A, options, control);
         EXPECT_LE(error_of(found, example.A), tolerance) << example.name;
         const auto bytes = static_cast<double>(found.storage().bytes);
-        if (useful > 1) EXPECT_EQ(bytes, fewest) << example.name << " " << tolerance;
+        if (useful > 1) {
+          EXPECT_EQ(bytes, fewest) << example.name << " " << tolerance;
+        }
         if (bytes > fewest) ++ended_early;
       }
     }
