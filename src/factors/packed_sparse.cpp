@@ -110,7 +110,7 @@ void PackedSparse::read_structure() {
   const auto& c = content_;
   // Every row takes at least a byte.
   require(static_cast<double>(c.structure.size()) >= static_cast<double>(c.rows),
-          "packed sparse: the structure is cut");
+          "packed sparse: the structure is truncated");
   std::size_t at = 0;
   Index entries = 0;
   for (Index i = 0; i < c.rows; ++i) {

@@ -75,7 +75,8 @@ TEST(CliAttentionProjection, PrintsErrorsAndDimensions) {
   EXPECT_EQ(found["errors"][0]["constructed"].size(), 1U);
   EXPECT_EQ(found["dimensions"][2]["linformer"], 195);  // 5 ln 128 / (1/4 - 1/8) = 194.1
   EXPECT_THAT(run_attention({"projection", "--order", "64"}).out, HasSubstr("d=5.42e-20"));
-  EXPECT_THAT(run_program({"jl-dimension", "20", "--epsilon", "0.5"}).out, HasSubstr("144  keeps"));
+  EXPECT_THAT(run_program({"jl-dimension", "20", "--epsilon", "0.5"}).out,
+              HasSubstr("144  preserves"));
   EXPECT_EQ(run_program({"jl-dimension", "512", "--json", "-"}).json()["linformer_dimension"],
             3466);
   expect_refusal(run_program({"jl-dimension", "20", "--epsilon", "1"}), 2, "epsilon 1 is outside");

@@ -221,7 +221,7 @@ TEST(RoundFactors, RefusesWhatFloatsCannotHold) {
     refused(SparseMatrix(Matrix(small * ones).sparseView(0, 0)), "are too small for floats");
     refused(ChordFactors{{2, {{0, 1}}}, {small, small, small, small}}, "are too small for floats");
   }
-  refused(Matrix(1e39 * ones), "floats end at 3.4e+38");
+  refused(Matrix(1e39 * ones), "the largest float is 3.4e+38");
   // Small values beside large ones may become 0, and zeros are accepted.
   Matrix mixed = ones;
   mixed(0, 0) = 1e-60;

@@ -61,7 +61,7 @@ TEST(Findings, WorseThanZeroFailedAndEstimatedAreSaid) {
   ComparisonRow estimated = row("jl_projection", 900, 1.5);
   estimated.measurement->error_is_exact = false;
   const auto found = findings_of(comparison({failed, estimated}));
-  EXPECT_THAT(found[0], HasSubstr("a relative error of about 1.5 in"));
+  EXPECT_THAT(found[0], HasSubstr("a relative error of about 1.5 with"));
   EXPECT_THAT(found[0], HasSubstr("no better than the zero matrix"));
   EXPECT_THAT(found,
               testing::Contains("Nyström produced no result: nystrom: the matrix is not square."));

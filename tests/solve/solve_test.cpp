@@ -227,9 +227,9 @@ TEST(Solve, RefusesWhatASolverCannotTake) {
   EXPECT_REFUSED(InvalidArgument, solve(unsymmetric, b, minres), "minres needs a symmetric matrix");
   EXPECT_REFUSED(
       InvalidArgument, solve(spd, b, cg, &unsymmetric), "cg needs a symmetric preconditioner");
-  EXPECT_REFUSED(NumericalError, solve(indefinite, b, cg), "p^T A p <= 0; minres can");
+  EXPECT_REFUSED(NumericalError, solve(indefinite, b, cg), "p^T A p <= 0; use minres instead");
   EXPECT_REFUSED(NumericalError, solve(spd, b, cg, &indefinite), "r^T M r <= 0");
-  EXPECT_REFUSED(NumericalError, solve(spd, b, minres, &indefinite), "gmres can");
+  EXPECT_REFUSED(NumericalError, solve(spd, b, minres, &indefinite), "use gmres instead");
 }
 
 TEST(Solve, RefusesWrongSizesValuesAndOptions) {

@@ -94,7 +94,7 @@ TEST(ImportListops, Refusals) {
   EXPECT_THAT(complaint(head + "1\t10\n"), HasSubstr("x.tsv:2: label '10' is outside 0..9"));
   EXPECT_THAT(complaint(head + "1\t\n"), HasSubstr("x.tsv:2: label '' is outside 0..9"));
   EXPECT_THAT(complaint(head + "1\t-1\n"), HasSubstr("label '-1' is outside 0..9"));
-  EXPECT_THAT(complaint(head + "[AVG 1 ]\t1\n"), HasSubstr("x.tsv:2: '[AVG' is no token"));
+  EXPECT_THAT(complaint(head + "[AVG 1 ]\t1\n"), HasSubstr("x.tsv:2: '[AVG' is not a token"));
   EXPECT_THAT(complaint(head + "12\t1\n"), HasSubstr("'12' is not a token"));
   EXPECT_THAT(complaint(head + "( )\t1\n"), HasSubstr("x.tsv:2: the column Source is empty"));
   EXPECT_THAT(complaint(head + std::string((1 << 24) + 1, '1')), HasSubstr("a line of 16777217"));

@@ -380,7 +380,7 @@ TEST(Model, RefusesWhatDoesNotFit) {
         d.options.heads = 1;
         d.attention_options = {{"value_width", "3"}};
       },
-      "maps tokens of width 3");
+      "makes tokens of width 3");
 }
 
 /// Two texts with a separator token between them: the head reads the representation that each text
