@@ -68,7 +68,7 @@ def make_base(program, folder):
     np.savetxt(folder / "A.csv", A, delimiter=",")
     i, j = np.nonzero(A)
     text = f"%%MatrixMarket matrix coordinate real general\n30 30 {len(i)}\n"
-    text += "".join(f"{r + 1} {c + 1} {A[r, c]!r}\n" for r, c in zip(i, j))
+    text += "".join(f"{r + 1} {c + 1} {float(A[r, c])!r}\n" for r, c in zip(i, j))
     hostile_inputs.write(folder / "A.mtx", text)
     (folder / "A.mtx.gz").write_bytes(hostile_inputs.gzip.compress(text.encode()))
     hostile_inputs.write(folder / "A.pgm", b"P5 30 30 255\n" + rng.bytes(900))
