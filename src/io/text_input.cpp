@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -51,6 +52,14 @@ std::size_t expected_size(int descriptor, const std::string& name) {
   return S_ISREG(facts.st_mode) ? static_cast<std::size_t>(facts.st_size) : 0;
 }
 
+/// True for a device that is neither a terminal nor /dev/null: reading it may never end.
+bool is_endless(int descriptor) {
+  struct stat facts {};
+  if (fstat(descriptor, &facts) != 0 || isatty(descriptor) != 0) return false;
+  return S_ISBLK(facts.st_mode) ||
+         (S_ISCHR(facts.st_mode) && facts.st_rdev != makedev(1, 3));  // 1, 3 is /dev/null
+}
+
 /// Makes room for at least one more byte.
 void grow(InputBytes& bytes, const std::string& name) {
   const std::size_t larger = bytes.size() + std::max(kStep, bytes.size() / 2);
@@ -72,6 +81,7 @@ std::size_t read_some(int descriptor, char* target, std::size_t count, const std
 
 InputBytes read_descriptor(int descriptor, const std::string& name, const StartCheck& check) {
   const std::size_t expected = expected_size(descriptor, name);
+  if (!check && is_endless(descriptor)) fail_in(name, "cannot read: it is a device, not a file");
   if (expected > 64 * kStep) require_memory(static_cast<double>(expected), name);
   // A pipe has no size. The check runs before memory for all bytes is allocated.
   InputBytes bytes((expected == 0 ? kStep : std::min(expected, kStep)) + 1);

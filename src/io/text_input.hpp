@@ -37,9 +37,9 @@ void require_text(std::string_view start, const std::string& name);
 
 /// Reads a whole file, or standard input for "-", and decompresses it if it starts like gzip. Calls
 /// `check` for the beginning before the rest is read, and for the beginning of the inflated data,
-/// so that an endless or foreign file costs no memory. Throws FileError if the file is missing, a
-/// folder, unreadable, damaged, or inflates to more than inflated_text_limit; NotAvailable if it
-/// does not fit in memory.
+/// so that an endless or foreign file costs no memory; without `check`, refuses a device. Throws
+/// FileError if the file is missing, a folder, unreadable, damaged, or inflates to more than
+/// inflated_text_limit; NotAvailable if it does not fit in memory.
 InputBytes read_all(const std::string& path, const StartCheck& check = {});
 
 /// True for a regular file that does not start like gzip and can thus be read in pieces.

@@ -9,6 +9,7 @@
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/load.hpp"
 #include "matapprox/io/row_stream.hpp"
+#include "matapprox/io/safetensors.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 
@@ -66,6 +67,14 @@ TEST(HostileInput, SignaturesComeBeforeMemory) {
     std::filesystem::create_symlink("/dev/zero", hostile_path(name));
     EXPECT_THROW(load(hostile_path(name)), FileError) << name;
   }
+}
+
+/// These formats have no signature at the beginning that an endless device could fail.
+TEST(HostileInput, DevicesAreRefused) {
+  std::filesystem::remove(hostile_path("zero.safetensors"));
+  std::filesystem::create_symlink("/dev/zero", hostile_path("zero.safetensors"));
+  EXPECT_REFUSED(FileError, read_safetensors(hostile_path("zero.safetensors")), "it is a device");
+  EXPECT_REFUSED(FileError, read_safetensors("/dev/null"), "the file is empty");
 }
 
 TEST(HostileInput, DatasetsInOtherFilesAreRefusedUnlessAllowed) {
