@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/small_float.hpp"
 #include "core/unit_columns.hpp"
@@ -66,6 +68,34 @@ Matrix dense_columns(const Matrix& F, bool transposed, std::span<const Index> J)
       columns.col(static_cast<Index>(c)) = F.row(J[c]).transpose();
     } else {
       columns.col(static_cast<Index>(c)) = F.col(J[c]);
+    }
+  }
+  return columns;
+}
+
+/// F(:, J), or F^T(:, J) if `transposed`, in one pass over the entries or over the chosen rows: a
+/// product with unit columns would read all of their zeros.
+Matrix sparse_columns(const SparseMatrix& F, bool transposed, std::span<const Index> J) {
+  const auto count = static_cast<Index>(J.size());
+  Matrix columns = Matrix::Zero(transposed ? F.cols() : F.rows(), count);
+  if (transposed) {
+    for (Index c = 0; c < count; ++c) {
+      for (SparseMatrix::InnerIterator entry(F, J[static_cast<std::size_t>(c)]); entry; ++entry)
+        columns(entry.col(), c) = entry.value();
+    }
+    return columns;
+  }
+  // The places of each column in J form a list: the last one here, the one before in `earlier`.
+  std::vector<Index> last(static_cast<std::size_t>(F.cols()), -1);
+  std::vector<Index> earlier(J.size());
+  for (std::size_t c = 0; c < J.size(); ++c) {
+    earlier[c] = std::exchange(last[static_cast<std::size_t>(J[c])], static_cast<Index>(c));
+  }
+  for (Index i = 0; i < F.rows(); ++i) {
+    for (SparseMatrix::InnerIterator entry(F, i); entry; ++entry) {
+      for (Index c = last[static_cast<std::size_t>(entry.col())]; c >= 0;
+           c = earlier[static_cast<std::size_t>(c)])
+        columns(i, c) = entry.value();
     }
   }
   return columns;
@@ -160,6 +190,7 @@ Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& 
 
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J) {
   if (const auto* F = std::get_if<Matrix>(&value)) return dense_columns(*F, transposed, J);
+  if (const auto* S = std::get_if<SparseMatrix>(&value)) return sparse_columns(*S, transposed, J);
   if (const auto* R = std::get_if<RandomProjection>(&value); R != nullptr && !transposed) {
     return projection_columns(*R, J);
   }

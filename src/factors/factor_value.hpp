@@ -16,7 +16,8 @@ double value_multiplications(const FactorValue& value);
 /// Y = F X, or F^T X if `transposed`; no memory for a second Y if F is dense or a block matrix.
 void apply_value(const FactorValue& value, bool transposed, const ConstBlock& X, Block Y);
 Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& X);
-/// F(:, J), or F^T(:, J) if `transposed`; gathered without a product if the value is dense.
+/// F(:, J), or F^T(:, J) if `transposed`; gathered without a product if the value is dense or
+/// sparse.
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J);
 /// The floating-point numbers that the value stores; none for a random projection, a permutation
 /// and a packed or placed value.

@@ -71,6 +71,19 @@ void expect_equals(const FactorProduct& product, const Matrix& dense) {
   }
 }
 
+/// Columns and rows of a sparse factor are gathered, also repeated ones and those of its transpose.
+TEST(FactorProduct, ColumnsOfASparseFactorAreItsEntries) {
+  const SparseMatrix F = random_sparse(30, 20, 5);
+  const Matrix dense = F;
+  const std::vector<Index> J{7, 0, 7, 19, 7};
+  for (const bool transposed : {false, true}) {
+    const FactorProduct product({make_factor("F", F, transposed)});
+    const Matrix expected = transposed ? Matrix(dense.transpose()) : dense;
+    EXPECT_EQ(product.columns_at(J), Matrix(expected(Eigen::all, J)));
+    EXPECT_EQ(product.rows_at(J), Matrix(expected(J, Eigen::all).transpose()));
+  }
+}
+
 TEST(FactorProduct, SvdShape) {
   const Matrix U = random_matrix(20, 4, 1);
   const Matrix V = random_matrix(15, 4, 2);
