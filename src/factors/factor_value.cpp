@@ -85,17 +85,19 @@ Matrix sparse_columns(const SparseMatrix& F, bool transposed, std::span<const In
     }
     return columns;
   }
-  // The places of each column in J form a list: the last one here, the one before in `earlier`.
-  std::vector<Index> last(static_cast<std::size_t>(F.cols()), -1);
-  std::vector<Index> earlier(J.size());
-  for (std::size_t c = 0; c < J.size(); ++c) {
-    earlier[c] = std::exchange(last[static_cast<std::size_t>(J[c])], static_cast<Index>(c));
-  }
+  // Sorted by column: an array with a place for each column could be far larger than the result.
+  std::vector<std::pair<Index, Index>> places;
+  places.reserve(J.size());
+  for (Index c = 0; c < count; ++c) places.emplace_back(J[static_cast<std::size_t>(c)], c);
+  std::sort(places.begin(), places.end());
+  if (places.empty()) return columns;
   for (Index i = 0; i < F.rows(); ++i) {
     for (SparseMatrix::InnerIterator entry(F, i); entry; ++entry) {
-      for (Index c = last[static_cast<std::size_t>(entry.col())]; c >= 0;
-           c = earlier[static_cast<std::size_t>(c)])
-        columns(i, c) = entry.value();
+      const Index j = entry.col();
+      if (j < places.front().first || j > places.back().first) continue;
+      auto place = std::lower_bound(places.begin(), places.end(), std::pair(j, Index{0}));
+      for (; place != places.end() && place->first == j; ++place)
+        columns(i, place->second) = entry.value();
     }
   }
   return columns;
