@@ -79,10 +79,7 @@ Matrix sparse_columns(const SparseMatrix& F, bool transposed, std::span<const In
   const auto count = static_cast<Index>(J.size());
   Matrix columns = Matrix::Zero(transposed ? F.cols() : F.rows(), count);
   if (transposed) {
-    for (Index c = 0; c < count; ++c) {
-      for (SparseMatrix::InnerIterator entry(F, J[static_cast<std::size_t>(c)]); entry; ++entry)
-        columns(entry.col(), c) = entry.value();
-    }
+    kernels::gather_rows(F, J, columns);
     return columns;
   }
   // Sorted by column: an array with a place for each column could be far larger than the result.

@@ -87,4 +87,14 @@ void sparse_apply(const SparseMatrix& A, const ConstBlock& X, Block Y) {
   }
 }
 
+void gather_rows(const SparseMatrix& A, std::span<const Index> chosen, Block Y) {
+  parallel_for(static_cast<Index>(chosen.size()), [&](Index k) {
+    Y.col(k).setZero();
+    for (SparseMatrix::InnerIterator entry(A, chosen[static_cast<std::size_t>(k)]); entry;
+         ++entry) {
+      Y(entry.col(), k) = entry.value();
+    }
+  });
+}
+
 }  // namespace matapprox::kernels

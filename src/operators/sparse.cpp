@@ -14,17 +14,6 @@ namespace matapprox {
 
 namespace {
 
-/// Sets Y to the rows `chosen` of A, as columns.
-void gather_rows(const SparseMatrix& A, std::span<const Index> chosen, Block Y) {
-  parallel_for(static_cast<Index>(chosen.size()), [&](Index k) {
-    Y.col(k).setZero();
-    for (SparseMatrix::InnerIterator entry(A, chosen[static_cast<std::size_t>(k)]); entry;
-         ++entry) {
-      Y(entry.col(), k) = entry.value();
-    }
-  });
-}
-
 bool has_ascending_columns(const SparseMatrix& A) {
   for (Index i = 0; i < A.rows(); ++i) {
     const Index* first = A.innerIndexPtr() + A.outerIndexPtr()[i];
@@ -97,11 +86,11 @@ void SparseOperator::do_apply_transpose(const ConstBlock& X, Block Y) const {
 }
 
 void SparseOperator::do_columns_at(std::span<const Index> J, Block Y) const {
-  gather_rows(transposed(), J, Y);
+  kernels::gather_rows(transposed(), J, Y);
 }
 
 void SparseOperator::do_rows_at(std::span<const Index> I, Block Y) const {
-  gather_rows(values_, I, Y);
+  kernels::gather_rows(values_, I, Y);
 }
 
 }  // namespace matapprox
