@@ -69,9 +69,10 @@ std::shared_ptr<const LinearOperator> matrix_of(const SpectrumCommand& command) 
   if (command.random.empty()) {
     for (const char* flag : {"--order", "--head-width"})
       require(!given(flag), "{} is for --random, not for a file", flag);
-    if (given("--seed"))
+    if (given("--seed")) {
       note(command.common.quiet(),
            "--seed has no effect: the spectrum of a file involves no random numbers");
+    }
   } else {
     require(!command.input.changed(),
             "options for reading a matrix apply to a file, not to --random");

@@ -103,9 +103,10 @@ training::TrainingState started(const TrainCommand& command,
   for (const attention::Parameter& p : list.parameters()) {
     if (std::find(names.begin(), names.end(), p.name) == names.end()) left.push_back(p.name);
   }
-  if (!left.empty())
+  if (!left.empty()) {
     note(command.common.quiet(),
          fmt::format("not in that file, newly initialized: {}", fmt::join(left, ", ")));
+  }
   return state;
 }
 

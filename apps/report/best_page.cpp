@@ -162,10 +162,11 @@ Section tried_section(const BestContents& contents, const BestDrawings& drawings
       "values of A.";
   if (!drawings.spectrum.is_complete)
     caption += " Unknown singular values are taken to be as large as possible.";
-  if (contents.result.lower_bound)
+  if (contents.result.lower_bound) {
     caption +=
         " No choice of blocks, ranks and bits is expected below the dashed line at the lower "
         "bound.";
+  }
   caption += zero_text(contents);
   std::vector<std::string> spoken;
   for (const BestCandidate& candidate : contents.result.candidates) {

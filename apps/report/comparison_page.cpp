@@ -41,10 +41,11 @@ std::string spectrum_caption(const ComparisonContents& contents) {
   }
   text += " A mark shows the rank that each method uses.";
   if (beyond) text += " Ranks beyond the known values are not marked.";
-  if (rankless)
+  if (rankless) {
     text +=
         " Chord has no rank: a product of sparse factors can have full rank with few stored "
         "numbers.";
+  }
   return text;
 }
 

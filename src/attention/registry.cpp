@@ -100,9 +100,10 @@ std::vector<Mechanism> mechanisms() {
 void add_mechanism(const Mechanism& mechanism,
                    MakeAttention<float> in_float,
                    MakeAttention<double> in_double) {
-  for (const Mechanism& known : mechanisms())
+  for (const Mechanism& known : mechanisms()) {
     require(
         known.name != mechanism.name, "attention: there is already a mechanism '{}'", known.name);
+  }
   added().push_back({mechanism, in_float, in_double});
 }
 
