@@ -1,6 +1,6 @@
 # Flags for our own code only: a private, never exported interface target.
 add_library(matapprox_private_flags INTERFACE)
-# Threads are ours alone (core/threads.hpp): Eigen must not start its own beside them.
+# Threads are ours alone (core/memory.hpp): Eigen must not start its own beside them.
 target_compile_definitions(matapprox_private_flags INTERFACE EIGEN_DONT_PARALLELIZE)
 # For C++ alone: nvcc has flags of its own (MatapproxCuda.cmake).
 function(matapprox_add_flags)

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {

@@ -5,10 +5,8 @@
 #include <iterator>
 #include <string>
 
-#include "matapprox/core/threads.hpp"
-#include "matapprox/io/delimited.hpp"
-#include "matapprox/io/edge_list.hpp"
-#include "matapprox/io/matrix_market.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "bench_state.hpp"
 #include "kernels/sparse.hpp"
-#include "matapprox/kernels/blas.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
 

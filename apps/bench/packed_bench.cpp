@@ -12,7 +12,7 @@
 
 #include "bench_state.hpp"
 #include "matapprox/factors/block_matrix.hpp"
-#include "matapprox/factors/packed_matrix.hpp"
+#include "matapprox/factors/packed.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/operators/dense.hpp"

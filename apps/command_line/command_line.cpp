@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "command_line/config_text.hpp"
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/options.hpp"

@@ -10,7 +10,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/file_format.hpp"
+#include "matapprox/io/load.hpp"
 
 namespace matapprox::app {
 

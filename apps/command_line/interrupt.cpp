@@ -6,7 +6,7 @@
 #include <csignal>
 #include <string_view>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "report/gnuplot.hpp"

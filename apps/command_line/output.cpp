@@ -1,6 +1,7 @@
 #include "command_line/output.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -17,15 +19,17 @@
 #include <optional>
 #include <string_view>
 
+#include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/delimited.hpp"
-#include "matapprox/io/file_format.hpp"
 #include "matapprox/io/hdf5_file.hpp"
-#include "matapprox/io/matrix_market.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/load.hpp"
+#include "matapprox/io/matrix_files.hpp"
+#include "report/gnuplot.hpp"
 
 namespace matapprox::app {
 
@@ -236,6 +240,104 @@ void write_block(const std::string& path, const Matrix& block) {
   if (extension == ".mtx") return write_matrix_market(path, block);
   if (extension == ".csv") return write_csv(path, block);
   write_hdf5_matrix(path, "values", block);
+}
+
+std::string option_lines(const Listed& listed) {
+  std::string text = fmt::format("{}\n  {}\n\noptions\n", listed.name, listed.summary);
+  for (const OptionText& option : listed.options) {
+    text += fmt::format("  {:<26} {}\n", option.name, option.help);
+    if (!option.choices.empty())
+      text += fmt::format("  {:<26} one of {}\n", "", fmt::join(option.choices, ", "));
+    if (!option.value.empty()) text += fmt::format("  {:<26} default {}\n", "", option.value);
+  }
+  return text;
+}
+
+report::Json to_json(const Listed& listed) {
+  report::Json json = {
+      {"name", listed.name}, {"summary", listed.summary}, {"options", report::Json::array()}};
+  for (const OptionText& option : listed.options) {
+    json["options"].push_back({{"name", option.name},
+                               {"default", option.value},
+                               {"help", option.help},
+                               {"choices", option.choices}});
+  }
+  return json;
+}
+
+void check_gnuplot() {
+  draw_until_stopped([] { report::require_gnuplot(); });
+}
+
+void draw_until_stopped(const std::function<void()>& draw) {
+  const InterruptScope caught(true);
+  RunControl control;
+  if (!interrupt_requested()) control.stop = &catch_interrupts();
+  const StopScope scope(control, "drawing");
+  draw();
+}
+
+std::exception_ptr failure_of_drawing(const std::function<void()>& draw) {
+  try {
+    draw_until_stopped(draw);
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+int report_drawing(int code, const std::exception_ptr& failure) {
+  if (!failure) return code;
+  const int own = report_exception(failure);
+  return code == kDone ? own : code;
+}
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long long>(std::llround(std::clamp(seconds, 0.0, 1e12)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+ProgressLine::ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO) == 1) {}
+
+void ProgressLine::start(const std::string& label, double max_seconds) {
+  label_ = label;
+  max_seconds_ = max_seconds;
+  started_ = Clock::now();
+  print(label_ + " ...");
+}
+
+void ProgressLine::update(const Progress& progress) {
+  if (!is_due()) return;
+  const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
+  std::string text = label_ + ":";
+  if (progress.iteration > 0) {
+    text += fmt::format(" iteration {}", progress.iteration);
+  } else if (progress.fraction_done >= 0) {
+    text += fmt::format(" {:.0f} %", 100 * progress.fraction_done);
+  }
+  if (progress.relative_error >= 0)
+    text += fmt::format(", relative error {:.4e}", progress.relative_error);
+  double left = max_seconds_ - elapsed;
+  if (progress.fraction_done > 0) {
+    left = std::min(left, elapsed * (1 - progress.fraction_done) / progress.fraction_done);
+  }
+  if (std::isfinite(left)) text += fmt::format(", at most {} left", duration_text(left));
+  print(text);
+}
+
+void ProgressLine::print(const std::string& text) {
+  if (!shown_) return;
+  write_terminal("\r\033[K" + visible_text(text));
+  printed_ = Clock::now();
+  dirty_ = true;
+}
+
+void ProgressLine::clear() {
+  if (!dirty_) return;
+  write_terminal("\r\033[K");
+  dirty_ = false;
 }
 
 }  // namespace matapprox::app

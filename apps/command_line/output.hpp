@@ -1,9 +1,16 @@
 #pragma once
 
+#include <chrono>
+#include <exception>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "matapprox/core/options.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/core/types.hpp"
+#include "report/json.hpp"
 
 namespace matapprox::app {
 
@@ -53,5 +60,68 @@ bool is_image_name(const std::string& path);
 /// Throws InvalidArgument, ending with `advice`, for a file whose name belongs to a format other
 /// than HDF5, the format in which `option` writes it.
 void check_hdf5_name(const std::string& option, const std::string& path, const std::string& advice);
+
+/// A method, mechanism or task as shown by the listing subcommands.
+struct Listed {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<OptionText> options;
+};
+
+/// Its options with help, allowed values and defaults.
+std::string option_lines(const Listed& listed);
+report::Json to_json(const Listed& listed);
+
+/// Calls report::require_gnuplot; a signal ends the call and the gnuplot process that it started.
+void check_gnuplot();
+
+/// Draws; a signal that arrives meanwhile ends it with an Interrupted. A signal that arrived before
+/// does not: then the existing part of the result is drawn.
+void draw_until_stopped(const std::function<void()>& draw);
+
+/// Draws and returns the exception in place of throwing it, so that the results are written before
+/// a failure to draw them is reported.
+std::exception_ptr failure_of_drawing(const std::function<void()>& draw);
+
+/// Reports that failure, if there is one. Returns `code`, or the code of the failure if `code` is
+/// kDone.
+int report_drawing(int code, const std::exception_ptr& failure);
+
+/// One line on stderr that is rewritten in place: the running work, the current error, the time
+/// left. Shown only on a terminal and never with --quiet.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine() { clear(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void start(const std::string& label, double max_seconds);
+  void update(const Progress& progress);
+  /// Shows the text that `text()` returns, at most five times per second.
+  template <class Text>
+  void show(const Text& text) {
+    if (is_due()) print(text());
+  }
+  void clear();
+  bool shown() const { return shown_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool is_due() const {
+    return shown_ && Clock::now() - printed_ >= std::chrono::milliseconds(200);
+  }
+  void print(const std::string& text);
+
+  bool shown_;
+  bool dirty_ = false;
+  std::string label_;
+  double max_seconds_ = 0;
+  Clock::time_point started_;
+  Clock::time_point printed_;
+};
+
+/// "4 s", "3 min 20 s", "2 h 5 min".
+std::string duration_text(double seconds);
 
 }  // namespace matapprox::app

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/kernels/gemm.hpp"

@@ -8,12 +8,11 @@
 
 #include "command_line/interrupt.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox::app {
 

@@ -1,6 +1,6 @@
 #include "all_checks.hpp"
+#include "device/cuda/kernels/check.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
-#include "device/cuda/kernels/gpu_present.hpp"
 #include "device_checks.hpp"
 
 namespace matapprox::cuda {

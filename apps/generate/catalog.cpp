@@ -6,9 +6,7 @@
 #include <sstream>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/delimited.hpp"
-#include "matapprox/io/image_file.hpp"
-#include "matapprox/io/matrix_market.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/io/sha256.hpp"
 
 namespace matapprox::generate {

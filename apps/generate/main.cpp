@@ -7,9 +7,7 @@
 #include <string>
 
 #include "catalog.hpp"
-#include "dense_matrices.hpp"
-#include "images.hpp"
-#include "sparse_matrices.hpp"
+#include "matrices.hpp"
 
 namespace {
 

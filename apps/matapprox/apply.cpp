@@ -3,13 +3,13 @@
 #include <chrono>
 #include <memory>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "input_block.hpp"
+#include "inputs.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 

@@ -7,23 +7,20 @@
 #include <optional>
 #include <utility>
 
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "inputs.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/checkpoint.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/keep.hpp"
 #include "matapprox/methods/registry.hpp"
-#include "method_options.hpp"
 #include "report/comparison.hpp"
-#include "saved_record.hpp"
-#include "warm_start.hpp"
 
 namespace matapprox::app {
 namespace {

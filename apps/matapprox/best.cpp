@@ -8,22 +8,19 @@
 #include <memory>
 #include <optional>
 
-#include "command_line/drawing.hpp"
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "inputs.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "method_options.hpp"
 #include "report/best_page.hpp"
 #include "report_output.hpp"
-#include "saved_record.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -7,16 +7,14 @@
 #include <optional>
 #include <thread>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/device/placement.hpp"
-#include "matapprox/kernels/blas.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/inverse.hpp"

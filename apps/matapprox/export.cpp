@@ -1,16 +1,15 @@
-#include "matapprox/io/export.hpp"
-
 #include <fmt/format.h>
 
 #include <memory>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
+#include "matapprox/io/load.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox::app {

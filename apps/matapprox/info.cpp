@@ -4,14 +4,14 @@
 #include <memory>
 
 #include "attention_program.hpp"
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "report/row_text.hpp"
+#include "report/findings.hpp"
 
 namespace matapprox::app {
 namespace {

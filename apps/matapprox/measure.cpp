@@ -2,17 +2,17 @@
 
 #include <memory>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "inputs.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "report/comparison.hpp"
-#include "report/row_text.hpp"
-#include "saved_record.hpp"
+#include "report/findings.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <initializer_list>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 
 namespace matapprox::app {

@@ -11,7 +11,7 @@
 #include "command_line/process.hpp"
 #include "command_line/sandbox.hpp"
 #include "commands.hpp"
-#include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "report/build_info.hpp"
 
 namespace matapprox::app {

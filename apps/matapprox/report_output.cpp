@@ -5,7 +5,6 @@
 #include <cctype>
 #include <filesystem>
 
-#include "command_line/drawing.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "matapprox/core/require.hpp"

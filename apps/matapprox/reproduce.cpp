@@ -9,18 +9,15 @@
 #include <optional>
 
 #include "attention_program.hpp"
-#include "command_line/drawing.hpp"
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/require.hpp"
 #include "reproduce/matrix_file.hpp"
+#include "reproduce/paper_tables.hpp"
 #include "reproduce/reproduction.hpp"
-#include "reproduce/reproduction_page.hpp"
 #include "reproduce/timing.hpp"
 
 namespace matapprox::app {

@@ -7,22 +7,19 @@
 #include <optional>
 #include <utility>
 
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/row_stream.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "matapprox/io/sketch_file.hpp"
 
 namespace matapprox::app {
 namespace {

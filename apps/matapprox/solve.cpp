@@ -9,17 +9,14 @@
 #include <optional>
 #include <utility>
 
-#include "command_line/drawing.hpp"
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "input_block.hpp"
+#include "inputs.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/solve/preconditioner.hpp"

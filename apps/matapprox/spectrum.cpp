@@ -8,14 +8,13 @@
 #include <optional>
 #include <vector>
 
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/methods/eigenpairs.hpp"

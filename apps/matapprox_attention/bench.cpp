@@ -7,20 +7,20 @@
 #include <sstream>
 #include <vector>
 
-#include "chart_option.hpp"
-#include "command_line/exit_codes.hpp"
 #include "command_line/file_plan.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "matapprox/attention/linformer.hpp"
-#include "matapprox/attention/registry.hpp"
-#include "matapprox/attention/timing.hpp"
+#include "experiments.hpp"
+#include "matapprox/attention/mechanisms/low_rank.hpp"
+#include "matapprox/attention/mechanisms/registry.hpp"
+#include "matapprox/attention/mechanisms/timing.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/io/safetensors.hpp"
 #include "report/json.hpp"
-#include "table_one.hpp"
+#include "run_flags.hpp"
 
 namespace matapprox::app {
 namespace {

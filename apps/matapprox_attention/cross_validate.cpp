@@ -4,17 +4,16 @@
 #include <map>
 #include <memory>
 
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "experiment.hpp"
+#include "matapprox/attention/tasks/token_set.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/tasks/token_file.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
 

@@ -1,5 +1,3 @@
-#include "crossovers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,10 +5,9 @@
 #include <cmath>
 #include <optional>
 
-#include "matapprox/attention/crossover.hpp"
-#include "matapprox/attention/timing.hpp"
+#include "experiments.hpp"
+#include "matapprox/attention/mechanisms/timing.hpp"
 #include "matapprox/core/require.hpp"
-#include "table_one.hpp"
 
 namespace matapprox::app {
 namespace {

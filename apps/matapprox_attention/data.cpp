@@ -4,17 +4,17 @@
 #include <filesystem>
 #include <memory>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "matapprox/attention/tasks/import.hpp"
+#include "matapprox/attention/tasks/synthetic.hpp"
+#include "matapprox/attention/tasks/task.hpp"
+#include "matapprox/attention/tasks/token_set.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/tasks/import.hpp"
-#include "matapprox/tasks/planted_motifs.hpp"
-#include "matapprox/tasks/task.hpp"
-#include "matapprox/tasks/token_file.hpp"
 #include "run_flags.hpp"
 
 namespace matapprox::app {

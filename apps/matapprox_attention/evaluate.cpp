@@ -4,13 +4,13 @@
 #include <memory>
 #include <optional>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "matapprox/attention/training/model_file.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
-#include "matapprox/training/weights.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
 

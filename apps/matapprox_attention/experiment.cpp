@@ -14,14 +14,14 @@
 #include <sstream>
 #include <utility>
 
-#include "command_line/progress.hpp"
+#include "command_line/output.hpp"
+#include "matapprox/attention/training/model_file.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/sha256.hpp"
-#include "matapprox/training/weights.hpp"
 #include "report/build_info.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"

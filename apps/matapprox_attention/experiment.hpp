@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "matapprox/training/model_file.hpp"
-#include "matapprox/training/trainer.hpp"
+#include "matapprox/attention/training/model_file.hpp"
+#include "matapprox/attention/training/trainer.hpp"
 #include "report/json.hpp"
 
 namespace matapprox::app {

@@ -1,5 +1,3 @@
-#include "figure_five.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,8 +5,8 @@
 #include <array>
 #include <map>
 
+#include "experiments.hpp"
 #include "run_flags.hpp"
-#include "seed_shares.hpp"
 #include "trained_rows.hpp"
 
 namespace matapprox::app {

@@ -1,10 +1,9 @@
-#include "genome.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "experiments.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
 

@@ -1,13 +1,12 @@
-#include "linformer_grid.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "experiments.hpp"
 #include "matapprox/core/require.hpp"
 #include "run_flags.hpp"
-#include "seed_shares.hpp"
+#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -2,16 +2,19 @@
 
 #include <memory>
 
-#include "command_line/exit_codes.hpp"
-#include "command_line/listing.hpp"
+#include "command_line/file_plan.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "matapprox/attention/registry.hpp"
+#include "matapprox/attention/mechanisms/registry.hpp"
+#include "matapprox/attention/tasks/task.hpp"
+#include "matapprox/attention/training/model_file.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
-#include "matapprox/tasks/task.hpp"
+#include "matapprox/core/visible_text.hpp"
 #include "report/json.hpp"
+#include "run_report.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -64,6 +67,66 @@ void add_attention_list(const Command& attention) {
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox attention list\n  matapprox attention list linformer");
   sub.action([command] { return run_list(*command); });
+}
+
+namespace {
+
+int run_model_info(const InfoOptions& command) {
+  command.check();
+  const std::string& path = command.input.path();
+  const training::SavedModel saved = training::load_model(path);
+  report::Json json = report::document_head(saved.seed, threads());
+  json["kind"] = "model";
+  json["path"] = path;
+  add_model(json, saved);
+  command.json.write(json);
+  if (!command.json.replaces_text())
+    write_stdout(fmt::format("{}: saved model\n", visible_text(path)) + description_text(saved));
+  return kDone;
+}
+
+}  // namespace
+
+void add_model_info(const Command& program) {
+  auto command = std::make_shared<InfoOptions>();
+  const Command sub = program.add_command("info", "Describes a saved model");
+  command->add(sub);
+  sub.footer("Example:\n  matapprox info adding.h5");
+  sub.action([command] { return run_model_info(*command); });
+}
+
+namespace {
+
+struct WeightsCommand {
+  std::string model;
+  std::string output;
+  bool force = false;
+};
+
+int run_weights(const WeightsCommand& command) {
+  require(command.output.ends_with(".safetensors"),
+          "-o {}: the name must end with .safetensors",
+          command.output);
+  FilePlan(command.force).reads(command.model).replaces("-o", command.output);
+  training::save_weights(command.output, training::load_model(command.model));
+  return kDone;
+}
+
+}  // namespace
+
+void add_attention_weights(const Command& attention) {
+  auto command = std::make_shared<WeightsCommand>();
+  const Command sub =
+      attention.add_command("weights", "Writes the parameters of a model for other programs");
+  sub.add_option("model", command->model, "A model file written by `attention train`")
+      .required()
+      .type_name("MODEL.h5");
+  sub.add_option("-o,--output", command->output, "The file to write")
+      .required()
+      .type_name("OUT.safetensors");
+  sub.add_flag("--force", command->force, "Overwrite the output file if it exists");
+  sub.footer("Examples:\n  matapprox attention weights adding.h5 -o adding.safetensors");
+  sub.action([command] { return run_weights(*command); });
 }
 
 }  // namespace matapprox::app

@@ -1,5 +1,3 @@
-#include "long_range_arena.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,10 +5,11 @@
 #include <map>
 #include <optional>
 
+#include "experiments.hpp"
 #include "matapprox/core/require.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
-#include "seed_shares.hpp"
+#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -3,7 +3,7 @@
 #include "command_line/process.hpp"
 #include "command_line/sandbox.hpp"
 #include "commands.hpp"
-#include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "report/build_info.hpp"
 
 namespace {

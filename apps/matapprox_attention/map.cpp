@@ -5,16 +5,14 @@
 #include <optional>
 #include <vector>
 
-#include "chosen_map.hpp"
-#include "command_line/drawing.hpp"
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "matapprox/attention/training/attention_on_sample.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/training/attention_on_sample.hpp"
 #include "report/heat_map.hpp"
 #include "run_flags.hpp"
 

@@ -5,15 +5,15 @@
 #include <memory>
 #include <vector>
 
-#include "chart_option.hpp"
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "matapprox/attention/projected_softmax.hpp"
+#include "matapprox/attention/mechanisms/softmax.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/methods/jl_projection.hpp"
+#include "run_flags.hpp"
 
 namespace matapprox::app {
 namespace {

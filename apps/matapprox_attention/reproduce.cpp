@@ -1,19 +1,12 @@
 #include <memory>
 
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "commands.hpp"
-#include "crossovers.hpp"
-#include "figure_five.hpp"
-#include "genome.hpp"
-#include "linformer_grid.hpp"
-#include "long_range_arena.hpp"
-#include "matapprox/core/threads.hpp"
+#include "experiments.hpp"
+#include "matapprox/core/memory.hpp"
 #include "report/gnuplot.hpp"
-#include "simpletron_blocks.hpp"
-#include "simpletron_experiments.hpp"
-#include "singularformer_figures.hpp"
 #include "trained_rows.hpp"
 
 namespace matapprox::app {

@@ -1,14 +1,56 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "command_line/command_line.hpp"
+#include "command_line/file_plan.hpp"
 #include "command_line/grouped_flags.hpp"
-#include "matapprox/training/model_file.hpp"
+#include "matapprox/attention/training/attention_on_sample.hpp"
+#include "matapprox/attention/training/model_file.hpp"
+#include "report/json.hpp"
+#include "report/plot.hpp"
 
 namespace matapprox::app {
+
+/// An option that names the file of one chart.
+class ChartOption {
+ public:
+  /// `flag` is, for example, "--chart"; messages name it.
+  void add(const Command& command, const char* flag, const char* help);
+  bool is_given() const { return !path_.empty(); }
+  /// Throws InvalidArgument for a file that is neither SVG nor PNG, NotAvailable without gnuplot,
+  /// and the errors of `files`. Must be called before anything is computed.
+  void check(FilePlan& files) const;
+  /// Writes the chart that draw() returns, if requested, as SVG or PNG according to the file name.
+  void write(const std::function<report::Chart()>& draw) const;
+
+ private:
+  std::string flag_;
+  std::string path_;
+};
+
+/// The choice of one of a model's attention matrices: --layer and --head, or --summary.
+class ChosenMap {
+ public:
+  void add(const Command& command);
+  /// Throws InvalidArgument for an option that has no effect.
+  void check() const;
+  std::shared_ptr<const LinearOperator> matrix(const training::AttentionOnSample& attention) const;
+  /// "layer 0, head 1"
+  std::string text() const;
+  /// Adds `summary`, `layer` and `head`; the last two are null with --summary.
+  void describe(report::Json& json) const;
+
+ private:
+  std::optional<Command> command_;
+  Index layer_ = 0;
+  Index head_ = 0;
+  bool summary_ = false;
+};
 
 /// All settings of a training run, as flags and in a file of flags: task, model, mechanism,
 /// training.

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "matapprox/training/model_file.hpp"
+#include "matapprox/attention/training/model_file.hpp"
 #include "report/json.hpp"
 #include "report/plot.hpp"
 

@@ -1,14 +1,13 @@
-#include "singularformer_figures.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "matapprox/training/attention_on_sample.hpp"
+#include "experiments.hpp"
+#include "matapprox/attention/training/attention_on_sample.hpp"
 #include "run_flags.hpp"
-#include "seed_shares.hpp"
+#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -6,17 +6,17 @@
 #include <memory>
 #include <optional>
 
-#include "chart_option.hpp"
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "matapprox/attention/projected_softmax.hpp"
+#include "matapprox/attention/mechanisms/softmax.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
-#include "matapprox/measure/cumulative_spectrum.hpp"
+#include "matapprox/measure/measure.hpp"
 #include "matapprox/operators/dense.hpp"
+#include "run_flags.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -1,11 +1,10 @@
-#include "table_one.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "matapprox/attention/registry.hpp"
+#include "experiments.hpp"
+#include "matapprox/attention/mechanisms/registry.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -8,18 +8,16 @@
 #include <memory>
 #include <optional>
 
-#include "chart_option.hpp"
-#include "command_line/exit_codes.hpp"
 #include "command_line/interrupt.hpp"
+#include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
-#include "command_line/progress.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
+#include "matapprox/attention/training/model_file.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/core/visible_text.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/training/weights.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "command_line/exit_codes.hpp"
+#include "command_line/invocation.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/hdf5_dataset.hpp"
+#include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/mpi/program.hpp"
 #include "matapprox/program.hpp"
 

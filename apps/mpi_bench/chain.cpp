@@ -7,19 +7,18 @@
 
 #include "chord_traffic.hpp"
 #include "kernels/chord_chain.hpp"
+#include "machine_rates.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/sparse.hpp"
-#include "memory_peaks.hpp"
-#include "methods/chord/adam.hpp"
-#include "methods/chord/column_sample.hpp"
+#include "methods/chord/objective.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "methods/chord/start.hpp"
 #include "mpi/chord_fit.hpp"
 #include "mpi/spread_operator.hpp"
 #include "sent_bytes.hpp"
-#include "timing.hpp"
 
 namespace matapprox {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "matapprox/kernels/chord_pattern.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox {
 

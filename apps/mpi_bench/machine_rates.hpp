@@ -2,7 +2,30 @@
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <vector>
+
 namespace matapprox {
+
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Median of the values that the calls return; for an even number, the upper of the two middle
+/// ones.
+inline double median_of(int calls, const std::function<double()>& seconds) {
+  std::vector<double> all(static_cast<std::size_t>(calls));
+  std::ranges::generate(all, seconds);
+  const auto middle = all.begin() + calls / 2;
+  std::nth_element(all.begin(), middle, all.end());
+  return *middle;
+}
+
+/// Peak memory of each process so far, in bytes. All processes call it together, and all get the
+/// result.
+std::vector<long long> memory_peaks(MPI_Comm comm);
 
 /// Rates of one process while all processes do the same: the machine of the cost model in
 /// docs/distributed.md.

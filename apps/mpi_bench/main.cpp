@@ -6,13 +6,12 @@
 
 #include "chain.hpp"
 #include "graph.hpp"
-#include "matapprox/core/threads.hpp"
+#include "machine_rates.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/mpi/petsc.hpp"
-#include "memory_peaks.hpp"
 #include "slepc_svd.hpp"
 #include "steps.hpp"
-#include "timing.hpp"
 
 // Cost of matrices over the processes of MPI. Without a subcommand: time and memory of a truncated
 // SVD of a large graph, of which each process makes its own rows; no process ever has all of it.

@@ -10,18 +10,16 @@
 #include "graph.hpp"
 #include "kernels/chord_chain.hpp"
 #include "machine_rates.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
-#include "methods/chord/adam.hpp"
-#include "methods/chord/column_sample.hpp"
+#include "methods/chord/objective.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "methods/chord/start.hpp"
 #include "mpi/chord_fit.hpp"
-#include "mpi/link_halo.hpp"
+#include "mpi/halo.hpp"
 #include "mpi/petsc_matrix.hpp"
-#include "mpi/row_exchange.hpp"
 #include "mpi/spread_operator.hpp"
 #include "sent_bytes.hpp"
-#include "timing.hpp"
 
 namespace matapprox {
 namespace {

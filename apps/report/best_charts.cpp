@@ -1,5 +1,3 @@
-#include "report/best_charts.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,8 @@
 #include <map>
 
 #include "matapprox/factors/packing.hpp"
-#include "report/comparison_charts.hpp"
+#include "report/best_page.hpp"
+#include "report/comparison_page.hpp"
 
 namespace matapprox::report {
 namespace {

@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "report/findings.hpp"
-#include "report/page_pieces.hpp"
-#include "report/row_text.hpp"
-#include "report/ticks.hpp"
+#include "report/page.hpp"
+#include "report/plot.hpp"
 
 namespace matapprox {
 namespace report {

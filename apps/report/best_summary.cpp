@@ -1,12 +1,11 @@
-#include "report/best_summary.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "report/best_page.hpp"
 #include "report/comparison.hpp"
-#include "report/row_text.hpp"
+#include "report/findings.hpp"
 #include "report/terminal_table.hpp"
 
 namespace matapprox::report {

@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "matapprox/core/types.hpp"
-#include "matapprox/io/mat_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/kernels/gemm.hpp"
-#include "matapprox/methods/engines.hpp"
+#include "matapprox/methods/registry.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,9 +1,9 @@
-#include "report/comparison_charts.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "report/comparison_page.hpp"
 
 namespace matapprox::report {
 namespace {

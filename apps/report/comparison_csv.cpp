@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "report/comparison.hpp"
-#include "report/csv_cell.hpp"
+#include "report/terminal_table.hpp"
 
 namespace matapprox {
 namespace {

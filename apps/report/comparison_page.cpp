@@ -7,9 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "report/comparison_charts.hpp"
 #include "report/findings.hpp"
-#include "report/page_pieces.hpp"
+#include "report/page.hpp"
 
 namespace matapprox::report {
 namespace {

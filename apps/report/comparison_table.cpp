@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "report/comparison.hpp"
-#include "report/row_text.hpp"
+#include "report/findings.hpp"
 #include "report/terminal_table.hpp"
 
 namespace matapprox {

@@ -20,7 +20,7 @@
 #include <thread>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/core/visible_text.hpp"
 
 extern char** environ;

@@ -15,7 +15,7 @@ void require_gnuplot();
 
 /// Runs a script. Throws NotAvailable as above, and NumericalError with gnuplot's message if it
 /// refuses the script. A gnuplot that takes longer than max_seconds is killed: NotAvailable. One
-/// that runs when the stop scope (core/stop_scope.hpp) requests a stop is killed too: Interrupted.
+/// that runs when the stop scope (core/run_control.hpp) requests a stop is killed too: Interrupted.
 void run_gnuplot(const std::string& script, double max_seconds = 120);
 
 /// Kills the running gnuplot, if there is one. Safe in a signal handler.

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <span>
 
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "report/gnuplot.hpp"
-#include "report/ticks.hpp"
+#include "report/plot.hpp"
 
 namespace matapprox::report {
 namespace {

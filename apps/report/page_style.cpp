@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "report/page.hpp"
-#include "report/palette.hpp"
+#include "report/plot.hpp"
 
 namespace matapprox::report {
 namespace {

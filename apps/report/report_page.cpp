@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "matapprox/core/stop_scope.hpp"
-#include "report/comparison_charts.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "report/comparison_page.hpp"
 #include "report/gnuplot.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "report/comparison_page.hpp"
 #include "report/findings.hpp"
-#include "report/row_text.hpp"
 
 namespace matapprox::report {
 namespace {

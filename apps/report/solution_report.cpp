@@ -6,7 +6,7 @@
 
 #include "matapprox/core/visible_text.hpp"
 #include "report/build_info.hpp"
-#include "report/page_pieces.hpp"
+#include "report/page.hpp"
 
 namespace matapprox::report {
 namespace {

@@ -1,7 +1,7 @@
-#include "report/stored_parts.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "report/best_page.hpp"
 
 namespace matapprox::report {
 namespace {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "report/csv_cell.hpp"
 #include "report/json.hpp"
-#include "reproduce/cached_row.hpp"
+#include "report/terminal_table.hpp"
 #include "reproduce/paper_tables.hpp"
 #include "reproduce/reproduction.hpp"
+#include "reproduce/row.hpp"
 
 namespace matapprox {
 namespace reproduction {

@@ -7,12 +7,9 @@
 #include <array>
 #include <chrono>
 
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "report/build_info.hpp"
-#include "reproduce/charts.hpp"
-#include "reproduce/contact_sheet.hpp"
 #include "reproduce/paper_tables.hpp"
-#include "reproduce/reproduction_page.hpp"
 
 namespace matapprox {
 namespace reproduction {

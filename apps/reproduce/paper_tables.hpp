@@ -3,6 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "matapprox/core/linear_operator.hpp"
+#include "report/plot.hpp"
+#include "report/report_page.hpp"
 #include "reproduce/reproduction.hpp"
 
 namespace matapprox::reproduction {
@@ -42,5 +45,46 @@ std::string as_text(const TextTable& table);
 std::string as_markdown(const TextTable& table);
 /// A tabular environment for the package booktabs.
 std::string as_latex(const TextTable& table);
+
+}  // namespace matapprox::reproduction
+
+namespace matapprox {
+
+/// One self-contained HTML page: findings, the ratio of the errors then and now, the contact sheets
+/// of images, the tables, error against time, and `command`, which made it. Reads the stored
+/// images. Throws NotAvailable without gnuplot (require_report_tools), FileError.
+std::string reproduction_page(const Reproduction& reproduction, const std::string& command);
+
+/// Its charts as files, and the names of these files. Throws NotAvailable without gnuplot.
+std::vector<ReportFile> reproduction_plots(const Reproduction& reproduction);
+std::vector<std::string> reproduction_plot_names();
+
+}  // namespace matapprox
+
+namespace matapprox::reproduction {
+
+/// Error of SF divided by that of TSVD against the number of the row, as published and as found
+/// here.
+report::Chart ratio_chart(const Reproduction& reproduction);
+/// Numbers of the rows in each category: "Dense graph 1 to 4, Network 5 to 11".
+std::string category_rows(const Reproduction& reproduction);
+/// Our ratios in words.
+std::string ratio_message(const Reproduction& reproduction);
+
+/// Error divided by that of TSVD against the seconds of the fit, one line per row, one style per
+/// category.
+report::Chart history_chart(const Reproduction& reproduction);
+
+constexpr Index kContactSheetPanels = 5;
+
+/// Writes one gray PNG: A, truncated SVD, Chord, then the absolute residuals |A - B| of both on one
+/// scale, white for 0 and black from the size that one in 200 of them reaches. Returns that size.
+double write_contact_sheet(const std::string& path,
+                           const LinearOperator& A,
+                           const LinearOperator& tsvd,
+                           const LinearOperator& chord);
+
+/// One of the panels of a contact sheet, counted from 0.
+Matrix contact_sheet_panel(const Matrix& contact_sheet, Index panel);
 
 }  // namespace matapprox::reproduction

@@ -11,10 +11,10 @@
 #include <numeric>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
-#include "reproduce/cached_row.hpp"
 #include "reproduce/matrix_file.hpp"
+#include "reproduce/row.hpp"
 
 namespace matapprox {
 

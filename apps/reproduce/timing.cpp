@@ -9,10 +9,9 @@
 #include <functional>
 #include <memory>
 
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
-#include "matapprox/kernels/blas.hpp"
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"

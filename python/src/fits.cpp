@@ -13,7 +13,7 @@
 
 #include "matapprox/best/best.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/io/checkpoint.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "python.hpp"

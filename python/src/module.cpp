@@ -4,9 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "matapprox/best/best.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/io/load.hpp"
-#include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "python.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <tuple>
 
-#include "matapprox/io/export.hpp"
+#include "matapprox/io/load.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "python.hpp"

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/kernels/given_lapack.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "python.hpp"
 
 namespace matapprox::python {

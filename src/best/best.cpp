@@ -13,7 +13,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/truncated_svd.hpp"

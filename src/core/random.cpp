@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 
 // This file is compiled with -ffp-contract=off: the results below are part of the file format.
 

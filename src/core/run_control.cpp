@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {
+
 double StopControl::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
@@ -15,6 +18,35 @@ void RunControl::throw_if_stopped(const char* method) const {
   if (out_of_time()) {
     throw Interrupted(fmt::format("{}: no result within {:g} seconds", method, max_seconds));
   }
+}
+
+namespace {
+
+thread_local const StopScope* current = nullptr;
+
+}  // namespace
+
+StopScope::StopScope(const RunControl& control, const char* who)
+    : control_(control), who_(who), outer_(current) {
+  current = this;
+}
+
+StopScope::~StopScope() { current = outer_; }
+
+void StopScope::throw_if_stopped() const {
+  // The clock takes longer to read than the flag.
+  if (control_.interrupted() || (std::isfinite(control_.max_seconds) && control_.out_of_time()))
+    control_.throw_if_stopped(who_);
+}
+
+const StopScope* current_stop_scope() { return current; }
+
+JoinStopScope::JoinStopScope(const StopScope* scope) : before_(current) { current = scope; }
+
+JoinStopScope::~JoinStopScope() { current = before_; }
+
+void throw_if_stop_requested() {
+  if (current != nullptr) current->throw_if_stopped();
 }
 
 }  // namespace matapprox

@@ -1,5 +1,3 @@
-#include "matapprox/core/threads.hpp"
-
 #include <sched.h>
 #include <unistd.h>
 
@@ -12,8 +10,9 @@
 #include <system_error>
 #include <thread>
 
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox {
 namespace {

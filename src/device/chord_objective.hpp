@@ -5,7 +5,7 @@
 #include <span>
 
 #include "matapprox/core/linear_operator.hpp"
-#include "matapprox/factors/placed_chord.hpp"
+#include "matapprox/factors/chord_factors.hpp"
 
 namespace matapprox {
 

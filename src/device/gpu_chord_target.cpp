@@ -1,7 +1,6 @@
-#include "device/gpu_chord_target.hpp"
-
 #include <variant>
 
+#include "device/gpu_factors.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
 

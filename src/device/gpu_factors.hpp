@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "device/chord_objective.hpp"
+#include "device/cuda/chord_targets.hpp"
 #include "device/cuda/host_factors.hpp"
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/operators/lazy.hpp"
 
 namespace matapprox {
 
@@ -27,6 +30,15 @@ inline constexpr Index kAnyBytes = std::numeric_limits<Index>::max();
 /// stays on the host if a GPU with this much free memory has no room for it and for one column of a
 /// block.
 GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes = kAnyBytes);
+
+/// A target in the form that the GPU uses. Refers to the matrix's numbers.
+struct GpuChordTarget {
+  GpuFactors factors;
+  cuda::ChordSource source;
+  /// Counts the columns that the GPU computes itself; null if none or if not counted.
+  const CountedOperator* counter = nullptr;
+};
+GpuChordTarget gpu_chord_target(const ChordTarget& target);
 
 /// Cost of a product and memory of an operator on a GPU, estimated without allocating anything.
 struct GpuWork {

@@ -8,8 +8,8 @@
 #include "factors/leaf_reader.hpp"
 #include "factors/quantizer.hpp"
 #include "kernels/scratch.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox {
 namespace {

@@ -13,9 +13,9 @@
 #include "core/small_float.hpp"
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {

@@ -8,7 +8,7 @@
 #include "core/small_float.hpp"
 #include "core/unit_columns.hpp"
 #include "kernels/sparse.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/kernels/gemm.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/low_rank_simd.hpp"
+#include "kernels/packed_simd.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 
 namespace matapprox {

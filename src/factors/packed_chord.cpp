@@ -1,11 +1,10 @@
-#include "matapprox/factors/packed_chord.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "factors/quantizer.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/factors/packed.hpp"
 
 namespace matapprox {
 namespace {

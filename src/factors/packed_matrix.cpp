@@ -1,5 +1,3 @@
-#include "matapprox/factors/packed_matrix.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,8 +6,9 @@
 #include "factors/quantizer.hpp"
 #include "kernels/packed_simd.hpp"
 #include "kernels/scratch.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/factors/packed.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {

@@ -1,5 +1,3 @@
-#include "matapprox/factors/packed_sparse.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +9,8 @@
 #include "kernels/packed_simd.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/factors/packed.hpp"
 
 namespace matapprox {
 namespace {

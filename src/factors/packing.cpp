@@ -7,8 +7,8 @@
 #include <cmath>
 #include <span>
 
-#include "factors/component_bits.hpp"
 #include "factors/low_rank.hpp"
+#include "factors/quantizer.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/kernels/gemm.hpp"

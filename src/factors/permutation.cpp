@@ -1,7 +1,7 @@
 #include "matapprox/factors/permutation.hpp"
 
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox {
 

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 // The entries of R are part of the file format: docs/random.md defines their computation.

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "matapprox/factors/packed_sparse.hpp"
+#include "matapprox/factors/packed.hpp"
 
 namespace matapprox {
 

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <system_error>
 
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 #include "matapprox/core/memory.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox {
 namespace {

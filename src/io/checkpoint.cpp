@@ -1,5 +1,3 @@
-#include "matapprox/io/checkpoint.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox {
 

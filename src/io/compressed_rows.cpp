@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/large_pages.hpp"
-#include "io/text_place.hpp"
-#include "matapprox/core/threads.hpp"
+#include "io/table_reader.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 namespace {

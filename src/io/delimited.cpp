@@ -1,20 +1,17 @@
-#include "matapprox/io/delimited.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "io/line_count.hpp"
 #include "io/line_reader.hpp"
 #include "io/number_text.hpp"
 #include "io/table_reader.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"
-#include "io/text_place.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 namespace {

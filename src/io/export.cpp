@@ -1,5 +1,3 @@
-#include "matapprox/io/export.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +5,8 @@
 
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/io/mat_file.hpp"
-#include "matapprox/io/matrix_market.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/load.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 

@@ -1,5 +1,3 @@
-#include "matapprox/io/file_format.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +10,8 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/options.hpp"
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/load.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 

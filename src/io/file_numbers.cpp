@@ -19,8 +19,8 @@
 #include "core/large_pages.hpp"
 #include "kernels/scratch.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox {
 namespace {

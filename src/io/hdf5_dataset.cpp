@@ -1,5 +1,3 @@
-#include "matapprox/io/hdf5_dataset.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,9 +9,10 @@
 
 #include "io/hdf5_handle.hpp"
 #include "io/hdf5_stored.hpp"
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {

@@ -12,7 +12,7 @@
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_stored.hpp"
 #include "io/hdf5_values.hpp"
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "io/proportion.hpp"
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 

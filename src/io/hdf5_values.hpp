@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "io/hdf5_attributes.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/core/multi_vector.hpp"
 
-// Arrays of real numbers. Numbers are little-endian on disk; every array carries the attribute
-// `crc32` of its bytes. The caller holds an ErrorSilencer. All functions throw FileError; messages
-// start with `file`.
+// Arrays of real numbers and of integers, and of words and floats without conversion. Numbers are
+// little-endian on disk; every array carries the attribute `crc32` of its bytes. The caller holds
+// an ErrorSilencer. All functions throw FileError; messages start with `file`.
 namespace matapprox::hdf5 {
 
 /// Supplies or takes rows first .. first+count-1 of an array, row-major.
@@ -73,5 +73,46 @@ class ValueReader {
 
 /// Returns the extents of a dataset in this group.
 std::vector<Index> extents_of(const Location& group, const std::string& name);
+
+/// Writes integers as 64 bits, or as 32 if `narrow` (they must fit).
+void write_integers(const Location& group,
+                    const std::string& name,
+                    std::span<const Index> values,
+                    bool narrow = false);
+std::vector<Index> read_integers(const Location& group, const std::string& name);
+
+/// Writes or reads an array of bytes, 16-bit words or floats without copies in other types. Stored
+/// is std::uint8_t, std::uint16_t or float; reading throws if the file has another type.
+template <class Stored>
+void write_array(const Location& group, const std::string& name, std::span<const Stored> values);
+template <class Stored>
+std::vector<Stored> read_array(const Location& group, const std::string& name);
+
+/// Writes a table of integers of at least 0, row-major, in the narrowest of 8 and 16 bits
+/// (unsigned), 32 and 64 (signed) that holds them all.
+void write_table(const Location& group,
+                 const std::string& name,
+                 std::span<const Index> values,
+                 Index columns);
+
+/// Reads a whole table that write_table wrote.
+std::vector<Index> read_table(const Location& group, const std::string& name, Index columns);
+
+/// Type in which integers are stored.
+enum class IntegerType { kInt8, kInt32 };
+
+/// Writes an array of integers (one extent or two, all at least 1) in compressed chunks. The
+/// integers must fit the type.
+void write_integer_rows(const Location& group,
+                        const std::string& name,
+                        const std::vector<Index>& extents,
+                        IntegerType type,
+                        const RowSource& source);
+/// Reads integers of any type in pieces; the extents must be those given. Integers beyond 2^53 are
+/// rounded. Verifies the checksum if there is one. Memory: one piece, for any extents.
+void read_integer_rows(const Location& group,
+                       const std::string& name,
+                       const std::vector<Index>& extents,
+                       const RowSink& sink);
 
 }  // namespace matapprox::hdf5

@@ -1,5 +1,3 @@
-#include "matapprox/io/image_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "io/trial_read.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/atomic_output.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 // One decoder per image format, without a trial. All throw FileError starting with `name`.
 namespace matapprox::images {

@@ -10,8 +10,6 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/graph.hpp"
-#include "matapprox/operators/image.hpp"
 #include "matapprox/operators/inverse.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"

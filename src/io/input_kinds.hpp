@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "matapprox/io/file_matrix.hpp"
 #include "matapprox/io/load.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 

@@ -1,9 +1,50 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "matapprox/core/types.hpp"
+
 namespace matapprox {
+
+/// Cuts a text into pieces of whole lines, about 1 MB each, to be parsed in parallel. The cuts
+/// depend only on the text.
+inline std::vector<std::string_view> text_pieces(std::string_view text) {
+  constexpr std::size_t kPiece = std::size_t{1} << 20;
+  std::vector<std::string_view> pieces;
+  while (!text.empty()) {
+    auto stop = text.size();
+    if (stop > kPiece) {
+      const auto line_end = text.find('\n', kPiece);
+      if (line_end != std::string_view::npos) stop = line_end + 1;
+    }
+    pieces.push_back(text.substr(0, stop));
+    text.remove_prefix(stop);
+  }
+  return pieces;
+}
+
+/// Returns the number of '\n' in a text. Counts in bytes, so that the compiler can vectorize it.
+inline Index count_line_ends(std::string_view text) {
+  constexpr std::size_t kLanes = 64;
+  constexpr std::size_t kMaxRounds = 255;  // largest number in a byte
+  Index total = 0;
+  while (text.size() >= kLanes) {
+    const std::size_t rounds =
+        text.size() / kLanes < kMaxRounds ? text.size() / kLanes : kMaxRounds;
+    std::array<std::uint8_t, kLanes> counts{};
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const char* const p = text.data() + round * kLanes;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) counts[lane] += p[lane] == '\n' ? 1 : 0;
+    }
+    for (const std::uint8_t count : counts) total += count;
+    text.remove_prefix(rounds * kLanes);
+  }
+  for (const char c : text) total += c == '\n' ? 1 : 0;
+  return total;
+}
 
 /// Reads a text line by line; "\n" and "\r\n" both end a line, and the last line may have neither.
 class LineReader {

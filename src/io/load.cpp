@@ -14,15 +14,8 @@
 #include "io/text_input.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/io/delimited.hpp"
-#include "matapprox/io/edge_list.hpp"
-#include "matapprox/io/file_format.hpp"
-#include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/io/hdf5_file.hpp"
-#include "matapprox/io/image_file.hpp"
-#include "matapprox/io/mat_file.hpp"
-#include "matapprox/io/matrix_market.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox {

@@ -12,11 +12,11 @@
 #include "io/mapped_file.hpp"
 #include "io/mat_structure.hpp"
 #include "io/proportion.hpp"
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
-#include "matapprox/io/mat_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 

@@ -1,5 +1,5 @@
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/mat_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 // Compiled instead of mat_reader.cpp in builds without matio.
 namespace matapprox {

@@ -8,7 +8,7 @@
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/mat_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 // MATLAB version 5 files, little-endian, not compressed: a header of 128 bytes, then elements, each
 // a tag (type, bytes) and its data padded to 8 bytes. Elements nest: a matrix holds flags,

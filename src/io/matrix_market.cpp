@@ -1,5 +1,3 @@
-#include "matapprox/io/matrix_market.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,16 +6,14 @@
 #include <vector>
 
 #include "io/compressed_rows.hpp"
-#include "io/line_count.hpp"
 #include "io/line_reader.hpp"
 #include "io/matrix_market_header.hpp"
 #include "io/number_text.hpp"
 #include "io/proportion.hpp"
+#include "io/table_reader.hpp"
 #include "io/text_input.hpp"
-#include "io/text_pieces.hpp"
-#include "io/text_place.hpp"
 #include "matapprox/core/memory.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 namespace {

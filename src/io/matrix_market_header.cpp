@@ -9,7 +9,7 @@
 
 #include "io/line_reader.hpp"
 #include "io/number_text.hpp"
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 
 namespace matapprox::matrix_market {
 namespace {

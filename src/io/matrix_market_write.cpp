@@ -2,7 +2,7 @@
 
 #include "io/text_output.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/io/matrix_market.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "io/byte_stream.hpp"
 #include "io/line_reader.hpp"
-#include "io/little_endian.hpp"
 #include "io/number_text.hpp"
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 
 namespace matapprox {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <system_error>
 
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,5 +1,3 @@
-#include "matapprox/io/numpy_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +5,13 @@
 
 #include "io/npy_header.hpp"
 #include "io/proportion.hpp"
+#include "io/table_reader.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"
-#include "io/text_place.hpp"
-#include "io/zip_archive.hpp"
-#include "io/zip_writer.hpp"
+#include "io/zip.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "factors/quantizer.hpp"
-#include "io/hdf5_integers.hpp"
+#include "io/hdf5_values.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "io/hdf5_attributes.hpp"
+#include "io/hdf5_handle.hpp"
 #include "matapprox/factors/block_matrix.hpp"
-#include "matapprox/factors/packed_matrix.hpp"
-#include "matapprox/factors/packed_sparse.hpp"
+#include "matapprox/factors/packed.hpp"
 
 // Content of values of the kinds `packed`, `blocks` and `packed_sparse` (docs/file-format.md).
 

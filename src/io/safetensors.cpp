@@ -10,7 +10,7 @@
 #include <limits>
 #include <set>
 
-#include "io/little_endian.hpp"
+#include "io/byte_stream.hpp"
 #include "io/safetensors_header.hpp"
 #include "io/text_input.hpp"
 #include "io/text_output.hpp"

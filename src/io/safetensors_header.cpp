@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "io/little_endian.hpp"
-#include "io/text_place.hpp"
+#include "io/byte_stream.hpp"
+#include "io/table_reader.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::safetensors {

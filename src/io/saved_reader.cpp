@@ -1,11 +1,9 @@
-#include "io/saved_reader.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "io/hdf5_integers.hpp"
+#include "io/hdf5_values.hpp"
 #include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
 #include "io/trial_read.hpp"

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "matapprox/core/types.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 
 // Names in a saved approximation; docs/file-format.md is their definition.
 namespace matapprox::schema {
@@ -33,3 +34,10 @@ constexpr std::array<std::string_view, 10> kKinds{"dense",
 constexpr Index kNarrowColumns = Index{1} << 31;
 
 }  // namespace matapprox::schema
+
+namespace matapprox {
+
+/// Same as load_approximation without a trial, for callers whose whole work is a trial.
+SavedApproximation read_saved_file(const std::string& path);
+
+}  // namespace matapprox

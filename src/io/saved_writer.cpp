@@ -6,8 +6,8 @@
 
 #include "factors/factor_value.hpp"
 #include "io/file_numbers.hpp"
-#include "io/hdf5_integers.hpp"
 #include "io/hdf5_output.hpp"
+#include "io/hdf5_values.hpp"
 #include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
 #include "matapprox/core/require.hpp"

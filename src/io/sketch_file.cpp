@@ -1,5 +1,3 @@
-#include "matapprox/io/sketch_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +5,13 @@
 #include <utility>
 
 #include "io/file_numbers.hpp"
-#include "io/hdf5_integers.hpp"
 #include "io/hdf5_output.hpp"
+#include "io/hdf5_values.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "core/large_pages.hpp"
 #include "io/proportion.hpp"
-#include "io/text_place.hpp"
+#include "io/table_reader.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 

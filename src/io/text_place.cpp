@@ -1,10 +1,9 @@
-#include "io/text_place.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "io/line_count.hpp"
+#include "io/line_reader.hpp"
+#include "io/table_reader.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {

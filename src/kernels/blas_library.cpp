@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox::kernels {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "matapprox/kernels/blas.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox::kernels {
 

@@ -6,8 +6,8 @@
 #include "kernels/chord_chain.hpp"
 #include "kernels/chord_simd.hpp"
 #include "kernels/scratch.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox::kernels {
 

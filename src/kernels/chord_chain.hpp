@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/chord_simd.hpp"
-#include "matapprox/core/threads.hpp"
-#include "matapprox/kernels/chord_pattern.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox::kernels {
 

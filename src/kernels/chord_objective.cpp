@@ -6,7 +6,7 @@
 #include "kernels/chord_chain.hpp"
 #include "kernels/chord_simd.hpp"
 #include "kernels/scratch.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/kernels/chord.hpp"
 
 namespace matapprox::kernels {

@@ -1,5 +1,3 @@
-#include "matapprox/kernels/chord_pattern.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "core/log2.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox {
 namespace {

@@ -6,9 +6,9 @@
 #include "kernels/amx.hpp"
 #include "kernels/gemm_simd.hpp"
 #include "kernels/scratch.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox::kernels {
 

@@ -1,12 +1,11 @@
 // The routines that lapack.cpp calls if none are linked: they call the functions given to
 // use_lapack().
-#include "matapprox/kernels/given_lapack.hpp"
-
 #include <string>
 
 #include "kernels/blas_library.hpp"
 #include "kernels/fortran_lapack.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/kernels/lapack.hpp"
 
 namespace matapprox {
 

@@ -3,8 +3,8 @@
 #include <new>
 #include <vector>
 
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/multi_vector.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox {

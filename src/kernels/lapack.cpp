@@ -10,7 +10,7 @@
 #include "kernels/fortran_lapack.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox::kernels {
 

@@ -9,8 +9,8 @@
 #include <bit>
 #include <utility>
 
-#include "kernels/low_rank_simd.hpp"
 #include "kernels/packed_octets-inl.hpp"
+#include "kernels/packed_simd.hpp"
 #include "kernels/scratch.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -4,9 +4,8 @@
 
 #include "kernels/chord_simd.hpp"
 #include "kernels/scratch.hpp"
-#include "kernels/sparse_simd.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox::kernels {
 

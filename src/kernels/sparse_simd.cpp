@@ -6,7 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/sparse_simd.hpp"
+#include "kernels/sparse.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::simd::HWY_NAMESPACE {

@@ -1,5 +1,3 @@
-#include "matapprox/measure/certificate.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +5,14 @@
 #include <limits>
 #include <utility>
 
-#include "core/chi_square.hpp"
+#include "core/quantiles.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/kernels/lapack.hpp"
-#include "measure/panel_norm.hpp"
+#include "matapprox/measure/measure.hpp"
+#include "measure/estimate.hpp"
 
 // Why the bounds hold. Q depends on Omega alone and the w_i are independent of Omega, so everything
 // below is for a fixed F. Let s_1 >= s_2 >= ... be its singular values, lambda_j = s_j^2, and

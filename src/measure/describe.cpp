@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "measure/estimate.hpp"
-#include "measure/panel_norm.hpp"
 
 namespace matapprox {
 namespace {

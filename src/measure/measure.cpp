@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "measure/estimate.hpp"
-#include "measure/panel_norm.hpp"
 
 namespace matapprox {
 namespace {
@@ -391,6 +391,25 @@ Measurement measure(const LinearOperator& A,
   result.worse_than_zero = result.error_frobenius > norm;
   add_to_measurement(result, A, B, facts, options, control);
   return result;
+}
+
+double CumulativeSpectrum::share(Index k, int power) const {
+  double head = 0;
+  double all = 0;
+  // Values are divided by the largest, so that their powers neither overflow nor all vanish.
+  const double largest = values.size() > 0 ? values(0) : 0.0;
+  for (Index i = 0; i < values.size() && largest > 0; ++i) {
+    const double term = std::pow(values(i) / largest, power);
+    all += term;
+    if (i < k) head += term;
+  }
+  return all > 0 ? head / all : std::numeric_limits<double>::quiet_NaN();
+}
+
+CumulativeSpectrum cumulative_spectrum(const LinearOperator& A, bool center_columns) {
+  Matrix dense = A.columns_at(index_range(0, A.cols()));
+  if (center_columns) dense.rowwise() -= dense.colwise().mean().eval();
+  return {kernels::singular_values(dense), center_columns};
 }
 
 }  // namespace matapprox

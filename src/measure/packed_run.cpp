@@ -1,5 +1,3 @@
-#include "measure/packed_run.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/measure/run.hpp"
+#include "measure/target_search.hpp"
 #include "methods/dense_matrix.hpp"
 
 namespace matapprox {

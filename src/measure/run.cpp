@@ -13,7 +13,6 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/operators/lazy.hpp"
-#include "measure/packed_run.hpp"
 #include "measure/scaled_matrix.hpp"
 #include "measure/target_search.hpp"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "matapprox/core/memory.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox {

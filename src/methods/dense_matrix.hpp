@@ -1,6 +1,7 @@
 #pragma once
 
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/run_control.hpp"
 
 namespace matapprox {
@@ -12,5 +13,12 @@ Matrix dense_matrix(const LinearOperator& A, const char* method, const RunContro
 /// Returns |A|_F: the known value if A has one, else computed from panels of columns without
 /// overflow.
 double frobenius_norm(const LinearOperator& A, const char* method, const RunControl& control);
+
+/// Appends the columns of X to A, which has as many rows as X or is empty. Cost O(size of both),
+/// because A is copied.
+inline void append_columns(Matrix& A, const Matrix& X) {
+  A.conservativeResize(X.rows(), A.cols() + X.cols());
+  A.rightCols(X.cols()) = X;
+}
 
 }  // namespace matapprox

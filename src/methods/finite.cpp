@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 namespace {

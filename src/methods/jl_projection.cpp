@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox {

@@ -14,6 +14,9 @@
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
+#include "methods/chord/optimizers.hpp"
+#include "methods/spectra.hpp"
+#include "operators/sparse_solvers.hpp"
 
 namespace matapprox {
 namespace {
@@ -102,6 +105,13 @@ const Method& find_method(std::string_view name) {
                                     name,
                                     suggestion(name, known),
                                     fmt::join(known, ", ")));
+}
+
+std::vector<std::pair<std::string, std::string>> linked_engines() {
+  std::vector<std::pair<std::string, std::string>> all = sparse_solver_versions();
+  if (chord_fit::ceres_is_available()) all.emplace_back("Ceres", chord_fit::ceres_version());
+  if (spectra_is_available()) all.emplace_back("Spectra", spectra_version());
+  return all;
 }
 
 }  // namespace matapprox

@@ -9,15 +9,14 @@
 #include <type_traits>
 #include <variant>
 
-#include "device/block_workers.hpp"
+#include "device/processes.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
-#include "matapprox/kernels/chord_pattern.hpp"
-#include "methods/hierarchical/block_worker.hpp"
-#include "mpi/chord_fit_rows.hpp"
-#include "mpi/layout.hpp"
+#include "matapprox/kernels/chord.hpp"
+#include "methods/hierarchical/workers.hpp"
+#include "mpi/chord_fit.hpp"
 #include "mpi/process.hpp"
-#include "mpi/spread_matrix.hpp"
+#include "mpi/spread_operator.hpp"
 #include "operators/kernel_tile.hpp"
 
 namespace matapprox::mpi {

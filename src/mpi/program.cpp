@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "device/processes.hpp"
-#include "matapprox/core/threads.hpp"
-#include "matapprox/kernels/blas.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "mpi/spread_operator.hpp"
 
 namespace matapprox::mpi {

@@ -3,17 +3,37 @@
 #include <functional>
 #include <memory>
 
-#include "device/block_workers.hpp"
 #include "device/chord_objective.hpp"
+#include "device/processes.hpp"
+#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/mpi/program.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "mpi/process.hpp"
 #include "mpi/ranks_space.hpp"
 
 namespace matapprox::mpi {
+
+/// One process's part of a distributed matrix. All processes call its functions together.
+class SpreadMatrix {
+ public:
+  SpreadMatrix() = default;
+  virtual ~SpreadMatrix() = default;
+  SpreadMatrix(const SpreadMatrix&) = delete;
+  SpreadMatrix(SpreadMatrix&&) = delete;
+  SpreadMatrix& operator=(const SpreadMatrix&) = delete;
+  SpreadMatrix& operator=(SpreadMatrix&&) = delete;
+
+  /// Computes this process's rows of Y = A X or A^T X from its rows of X. Throws only errors that
+  /// all processes have agreed on.
+  virtual void multiply(const Process& process,
+                        bool transposed,
+                        const ConstMultiVectorView& X,
+                        const MultiVectorView& Y) const = 0;
+};
 
 /// Options for reading a matrix in a file.
 struct FilePanels {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "operators/finite.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 

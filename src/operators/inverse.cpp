@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 #include "operators/finite.hpp"
 #include "operators/sparse_solvers.hpp"
 #include "operators/symmetry.hpp"

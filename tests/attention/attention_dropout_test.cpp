@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "attention/keep_bits.hpp"
-#include "matapprox/attention/dropout.hpp"
+#include "attention/kernels/elementwise.hpp"
+#include "matapprox/attention/layers/block.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
-#include "support/attention_example.hpp"
-#include "support/attention_stack.hpp"
+#include "support/attention.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,10 +1,9 @@
-#include "matapprox/attention/baselines.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "support/attention_example.hpp"
+#include "matapprox/attention/mechanisms/softmax.hpp"
+#include "support/attention.hpp"
 
 // The two baselines against their effective matrices, the identity and the mean, as N x N arrays.
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <tuple>
 
-#include "matapprox/attention/block.hpp"
-#include "support/attention_example.hpp"
+#include "matapprox/attention/layers/block.hpp"
+#include "support/attention.hpp"
 
 // Blocks against their formulas; A(X) is the output of the block's own attention layer.
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "support/attention_example.hpp"
+#include "support/attention.hpp"
 
 // Causal mechanisms of linear cost against their formulas with N x N arrays. The 150 tokens are
 // more than two of the runs of 64 that the mechanisms process, the last run partial.

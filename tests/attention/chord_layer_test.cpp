@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/chord_layer.hpp"
+#include "attention/kernels/chord_layer.hpp"
 #include "support/random_block.hpp"
 
 namespace matapprox::kernels {

@@ -6,7 +6,7 @@
 
 #include "attention/cases.hpp"
 #include "matapprox/core/error.hpp"
-#include "support/attention_layer.hpp"
+#include "support/attention.hpp"
 
 namespace matapprox {
 namespace {

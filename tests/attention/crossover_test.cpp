@@ -1,10 +1,9 @@
-#include "matapprox/attention/crossover.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "matapprox/attention/registry.hpp"
+#include "matapprox/attention/mechanisms/registry.hpp"
+#include "matapprox/attention/mechanisms/timing.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {
@@ -64,7 +63,7 @@ AttentionCost counted(const std::string& mechanism, const NamedOptions& options,
 }
 
 /// The layers and the table count the same multiplications; the stored numbers differ as
-/// crossover.hpp describes.
+/// timing.hpp describes.
 TEST(AttentionCrossover, LayersCountWhatTableOneCounts) {
   const TableOneSetting s;
   for (const Index n : {1, 50, 64, 1000}) {

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "matapprox/attention/registry.hpp"
+#include "matapprox/attention/mechanisms/registry.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/methods/chord.hpp"
-#include "support/attention_example.hpp"
+#include "support/attention.hpp"
 #include "support/dense_formulas.hpp"
 
 // The effective matrix of each mechanism against its formula with N x N arrays.

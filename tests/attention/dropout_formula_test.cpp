@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "matapprox/attention/dropout.hpp"
-#include "support/attention_example.hpp"
+#include "matapprox/attention/layers/block.hpp"
+#include "support/attention.hpp"
 
 // Attention dropout in mechanisms that are not plain softmax: their effective matrix in training
 // against formulas with the same masks, whose random numbers attention_dropout_test.cpp checks.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/elementwise.hpp"
+#include "attention/kernels/elementwise.hpp"
 
 namespace matapprox::kernels {
 namespace {

@@ -1,10 +1,9 @@
-#include "matapprox/attention/embedding.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "support/attention_layer.hpp"
+#include "matapprox/attention/layers/layers.hpp"
+#include "support/attention.hpp"
 
 // The first layer of a model, tokens or features plus positions, against its formula.
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "support/attention_example.hpp"
+#include "support/attention.hpp"
 #include "support/expect_close.hpp"
 
 // FLASH against its formula with N x N arrays.

@@ -3,9 +3,8 @@
 
 #include <cmath>
 
-#include "matapprox/attention/layer_norm.hpp"
-#include "matapprox/attention/linear.hpp"
-#include "support/attention_layer.hpp"
+#include "matapprox/attention/layers/layers.hpp"
+#include "support/attention.hpp"
 
 namespace matapprox {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "matapprox/training/model.hpp"
-#include "support/attention_example.hpp"
-#include "support/attention_stack.hpp"
+#include "matapprox/attention/training/model.hpp"
+#include "support/attention.hpp"
 
 // Scopes that share one pair E, F of the Linformer, and the columns of E and F that a sequence
 // uses.

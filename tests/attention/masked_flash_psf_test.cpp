@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "matapprox/methods/chord.hpp"
-#include "support/attention_example.hpp"
+#include "support/attention.hpp"
 
 // FLASH and PSF-Attn have no softmax that could omit padding. Both are compared, on a sample with
 // padding, with their formulas in N x N arrays.

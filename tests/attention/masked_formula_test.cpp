@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "support/attention_example.hpp"
+#include "support/attention.hpp"
 
 // Mechanisms on a sample with padding against their formulas with N x N arrays, in which every sum
 // over tokens omits the rows of padding.

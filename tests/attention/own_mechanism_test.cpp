@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "consumer/moving_average.hpp"
-#include "support/attention_layer.hpp"
+#include "support/attention.hpp"
 #include "support/expect_close.hpp"
 
 // A user-defined mechanism, tests/consumer/moving_average.hpp: registered, checked against the

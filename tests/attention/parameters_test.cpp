@@ -1,4 +1,4 @@
-#include "matapprox/attention/parameters.hpp"
+#include "matapprox/attention/layers/parameters.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

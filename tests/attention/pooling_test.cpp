@@ -1,8 +1,7 @@
-#include "matapprox/attention/pooling.hpp"
-
 #include <gtest/gtest.h>
 
-#include "support/attention_layer.hpp"
+#include "matapprox/attention/layers/layers.hpp"
+#include "support/attention.hpp"
 
 // Pooling of tokens against formulas, and its gradients against the transposed formulas.
 

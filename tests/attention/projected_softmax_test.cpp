@@ -1,10 +1,9 @@
-#include "matapprox/attention/projected_softmax.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 
+#include "matapprox/attention/mechanisms/softmax.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "support/attention_example.hpp"
+#include "support/attention.hpp"
 
 // The effect of E = delta R, F = e^-delta R in the revisited Linformer as delta goes to 0. [Ver20,
 // Sec. 3.2] compares P = softmax(A) softmax(B) with softmax(A) softmax(B E^T) F and claims that

@@ -1,10 +1,9 @@
-#include "matapprox/attention/revisited_linformer.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "support/attention_example.hpp"
+#include "matapprox/attention/mechanisms/low_rank.hpp"
+#include "support/attention.hpp"
 
 // The Johnson-Lindenstrauss construction of the revisited Linformer and its actual error.
 

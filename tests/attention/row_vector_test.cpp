@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/row_vector.hpp"
+#include "attention/kernels/elementwise.hpp"
 
 namespace matapprox::kernels {
 namespace {

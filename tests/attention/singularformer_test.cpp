@@ -1,11 +1,9 @@
-#include "matapprox/attention/singularformer.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "support/attention_example.hpp"
-#include "support/attention_stack.hpp"
+#include "matapprox/attention/mechanisms/low_rank.hpp"
+#include "support/attention.hpp"
 
 // Singularformer against its formulas with N x N arrays, which project the tokens before pooling
 // them.

@@ -1,11 +1,10 @@
-#include "matapprox/attention/softmax.hpp"
+#include "matapprox/attention/mechanisms/softmax.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "support/attention_example.hpp"
-#include "support/attention_stack.hpp"
+#include "support/attention.hpp"
 
 namespace matapprox {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "attention/softmax_tiles.hpp"
-#include "attention/tiled_softmax.hpp"
+#include "attention/kernels/softmax_tiles.hpp"
+#include "attention/kernels/tiled_softmax.hpp"
 #include "kernels/amx.hpp"
-#include "support/attention_layer.hpp"
+#include "support/attention.hpp"
 
 namespace matapprox {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "support/attention_example.hpp"
+#include "support/attention.hpp"
 
 // Mechanisms that use part of softmax attention: BigBird a subset of its entries, Nystromformer
 // landmarks, Performer random features whose mean is its kernel.

@@ -1,11 +1,11 @@
-#include "matapprox/attention/timing.hpp"
+#include "matapprox/attention/mechanisms/timing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "matapprox/attention/registry.hpp"
+#include "matapprox/attention/mechanisms/registry.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "matapprox/io/safetensors.hpp"
-#include "support/attention_run.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "support/attention_run.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "matapprox/io/image_file.hpp"
-#include "support/attention_run.hpp"
+#include "matapprox/io/matrix_files.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

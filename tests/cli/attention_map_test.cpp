@@ -6,7 +6,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "support/attention_run.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 

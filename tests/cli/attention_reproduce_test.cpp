@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "support/attention_run.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 #include "support/sanitizers.hpp"
 

@@ -5,9 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "matapprox/io/image_file.hpp"
-#include "matapprox/io/numpy_file.hpp"
-#include "support/attention_run.hpp"
+#include "matapprox/io/matrix_files.hpp"
+#include "support/attention.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 

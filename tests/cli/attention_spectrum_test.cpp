@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "support/attention_run.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

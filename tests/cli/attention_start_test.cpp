@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "matapprox/attention/training/model_file.hpp"
 #include "matapprox/io/safetensors.hpp"
-#include "matapprox/training/model_file.hpp"
-#include "support/attention_run.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 

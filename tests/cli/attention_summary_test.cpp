@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "matapprox/io/numpy_file.hpp"
-#include "matapprox/training/attention_on_sample.hpp"
+#include "matapprox/attention/training/attention_on_sample.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"

@@ -1,10 +1,11 @@
+#include "support/attention.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 
-#include "support/attention_run.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <thread>
 
-#include "matapprox/training/model_file.hpp"
-#include "support/attention_run.hpp"
+#include "matapprox/attention/training/model_file.hpp"
+#include "support/attention.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::test {

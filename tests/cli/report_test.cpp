@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <regex>
 
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 #include "support/sanitizers.hpp"

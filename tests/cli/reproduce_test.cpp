@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <thread>
 
-#include "support/paper_folder.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 #include "support/sanitizers.hpp"

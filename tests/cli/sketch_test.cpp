@@ -8,10 +8,8 @@
 #include <filesystem>
 
 #include "io/npy_header.hpp"
-#include "matapprox/io/delimited.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/io/saved_approximation.hpp"
-#include "matapprox/io/sketch_file.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

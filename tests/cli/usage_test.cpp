@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "matapprox/methods/registry.hpp"
-#include "methods/chord/ceres_solver.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "methods/spectra.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "matapprox/io/saved_approximation.hpp"
-#include "support/hdf5_writing.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox::test {
 namespace {

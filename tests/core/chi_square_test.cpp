@@ -1,8 +1,8 @@
-#include "core/chi_square.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "core/quantiles.hpp"
 
 namespace matapprox {
 namespace {

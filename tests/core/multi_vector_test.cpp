@@ -9,8 +9,8 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 
 namespace matapprox {
 namespace {

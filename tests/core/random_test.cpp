@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,5 +1,3 @@
-#include "matapprox/core/stop_scope.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +5,8 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/linear_operator.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/methods/chord.hpp"

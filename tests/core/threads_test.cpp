@@ -1,5 +1,3 @@
-#include "matapprox/core/threads.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox {
 namespace {

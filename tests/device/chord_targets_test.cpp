@@ -5,16 +5,16 @@
 #include <cmath>
 
 #include "device/cuda/kernels/host_queue.hpp"
-#include "device/gpu_chord_target.hpp"
+#include "device/gpu_factors.hpp"
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "methods/chord/chain.hpp"
-#include "methods/chord/target.hpp"
+#include "methods/chord/objective.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 
 // Columns of a fit's target that a GPU computes or stores, against those of the CPU.
 

@@ -3,8 +3,8 @@
 #include "device/cuda/kernels/kernel_formula.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 
 // The GPU kernels, run on the host, against the operator of the CPU.
 namespace matapprox::test {

@@ -16,9 +16,9 @@
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/operator_list.hpp"
+#include "support/played_gpu.hpp"
 #include "support/sanitizers.hpp"
 
 namespace matapprox::test {

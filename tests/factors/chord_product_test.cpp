@@ -1,11 +1,10 @@
-#include "matapprox/factors/chord_product.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <random>
 
+#include "matapprox/factors/chord_factors.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,10 +1,9 @@
-#include "matapprox/factors/packed_chord.hpp"
-
 #include <gtest/gtest.h>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/factors/chord_product.hpp"
+#include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/factors/factor_product.hpp"
+#include "matapprox/factors/packed.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"

@@ -1,10 +1,9 @@
-#include "matapprox/factors/packed_matrix.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/factors/packed.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"

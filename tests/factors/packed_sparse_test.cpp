@@ -1,11 +1,10 @@
-#include "matapprox/factors/packed_sparse.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/factors/packed.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"

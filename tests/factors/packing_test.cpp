@@ -5,7 +5,6 @@
 #include <Eigen/LU>
 #include <cmath>
 
-#include "factors/component_bits.hpp"
 #include "factors/quantizer.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/factors/approximation.hpp"

@@ -8,9 +8,9 @@
 #include "matapprox/io/saved_approximation.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
+#include "support/played_gpu.hpp"
 
 // Matrices placed as on a GPU, by GPU code that runs on the host.
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/file_matrix.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace matapprox::fuzz {
 

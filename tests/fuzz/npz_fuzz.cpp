@@ -1,5 +1,5 @@
 #include "fuzz_target.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace matapprox;

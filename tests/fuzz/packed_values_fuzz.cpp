@@ -3,9 +3,7 @@
 
 #include "fuzz_target.hpp"
 #include "matapprox/factors/block_matrix.hpp"
-#include "matapprox/factors/packed_chord.hpp"
-#include "matapprox/factors/packed_matrix.hpp"
-#include "matapprox/factors/packed_sparse.hpp"
+#include "matapprox/factors/packed.hpp"
 #include "matapprox/factors/permutation.hpp"
 
 // Values in few bits, and permutations, as a file may contain them. A value that is not refused

@@ -8,9 +8,9 @@
 
 #include "fuzz_target.hpp"
 #include "io/hdf5_handle.hpp"
-#include "io/saved_reader.hpp"
+#include "io/saved_schema.hpp"
 #include "matapprox/factors/packing.hpp"
-#include "matapprox/io/sketch_file.hpp"
+#include "matapprox/io/saved_approximation.hpp"
 
 // Saved approximations of format version 2 and saved sketches, with some attributes and arrays
 // changed, shortened, removed or given another type. A file that is not refused must multiply. HDF5

@@ -3,10 +3,9 @@
 #include <functional>
 #include <string>
 
+#include "attention/tasks/import/text_tokens.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
-#include "matapprox/core/threads.hpp"
-#include "tasks/import/text_tokens.hpp"
 
 namespace matapprox {
 

@@ -3,7 +3,7 @@
 #include "fuzz_target.hpp"
 #include "io/line_reader.hpp"
 #include "io/table_reader.hpp"
-#include "matapprox/io/delimited.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "tasks/import/text_tokens.hpp"
+#include "attention/tasks/import/text_tokens.hpp"
 #include "token_target.hpp"
 
 // The input is a vocabulary up to a line "=", followed by a text.

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "attention/tasks/import/importers.hpp"
 #include "fuzz_target.hpp"
-#include "tasks/import/importers.hpp"
 
 namespace matapprox::fuzz {
 

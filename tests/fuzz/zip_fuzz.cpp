@@ -1,5 +1,5 @@
 #include "fuzz_target.hpp"
-#include "io/zip_archive.hpp"
+#include "io/zip.hpp"
 
 /// Unpacks every member and ignores its checksum, so that the fuzzer gets past it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

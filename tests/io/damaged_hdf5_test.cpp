@@ -13,7 +13,7 @@
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
 #include "support/sanitizers.hpp"
-#include "support/saved_examples.hpp"
+#include "support/saved_files.hpp"
 
 // A damaged file causes a FileError, or loads with exactly the old content (the damage hit
 // padding).

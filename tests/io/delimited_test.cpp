@@ -1,5 +1,3 @@
-#include "matapprox/io/delimited.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 

@@ -1,5 +1,3 @@
-#include "matapprox/io/edge_list.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/expect_close.hpp"
 
 namespace matapprox {

@@ -1,17 +1,15 @@
-#include "matapprox/io/export.hpp"
-
 #include <gtest/gtest.h>
 #include <matio.h>
 
 #include <filesystem>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/matrix_market.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/load.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
-#include "support/saved_examples.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,5 +1,3 @@
-#include "matapprox/io/hdf5_dataset.hpp"
-
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
@@ -10,10 +8,11 @@
 #include <utility>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/io/hdf5_file.hpp"
 #include "support/expect_close.hpp"
-#include "support/hdf5_writing.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox::test {
 namespace {

@@ -10,10 +10,10 @@
 #include "io/hdf5_handle.hpp"
 #include "matapprox/core/error.hpp"
 #include "support/expect_close.hpp"
-#include "support/hdf5_writing.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
 #include "support/random_block.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox {
 namespace {

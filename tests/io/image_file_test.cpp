@@ -1,5 +1,3 @@
-#include "matapprox/io/image_file.hpp"
-
 #include <gtest/gtest.h>
 #include <jpeglib.h>
 #include <png.h>
@@ -11,6 +9,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 

@@ -6,25 +6,18 @@
 #include <fstream>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/delimited.hpp"
-#include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/io/hdf5_file.hpp"
-#include "matapprox/io/image_file.hpp"
-#include "matapprox/io/mat_file.hpp"
-#include "matapprox/io/matrix_market.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/graph.hpp"
-#include "matapprox/operators/image.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
-#include "support/saved_examples.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox {
 namespace {

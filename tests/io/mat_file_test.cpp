@@ -1,5 +1,3 @@
-#include "matapprox/io/mat_file.hpp"
-
 #include <gtest/gtest.h>
 #include <matio.h>
 
@@ -9,6 +7,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

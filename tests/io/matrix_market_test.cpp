@@ -1,5 +1,3 @@
-#include "matapprox/io/matrix_market.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,8 @@
 #include <string>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 

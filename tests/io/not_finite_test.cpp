@@ -8,7 +8,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/load.hpp"
-#include "matapprox/io/numpy_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/io/row_stream.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"

@@ -1,5 +1,3 @@
-#include "matapprox/io/numpy_file.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,10 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "io/little_endian.hpp"
+#include "io/byte_stream.hpp"
 #include "io/npy_header.hpp"
-#include "io/zip_archive.hpp"
+#include "io/zip.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 #include "support/random_block.hpp"

@@ -18,7 +18,7 @@
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
-#include "support/saved_examples.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,5 +1,3 @@
-#include "matapprox/io/sketch_file.hpp"
-
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
@@ -11,10 +9,10 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "support/expect_close.hpp"
-#include "support/hdf5_writing.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
 #include "support/sanitizers.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox {
 namespace {

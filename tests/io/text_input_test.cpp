@@ -9,7 +9,7 @@
 #include <string>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/matrix_market.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "support/expect_close.hpp"
 #include "support/paths.hpp"
 

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/kernels/blas.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "support/expect_close.hpp"

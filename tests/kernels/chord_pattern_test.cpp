@@ -1,10 +1,9 @@
-#include "matapprox/kernels/chord_pattern.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "matapprox/core/budget.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/kernels/chord.hpp"
 
 namespace matapprox {
 namespace {

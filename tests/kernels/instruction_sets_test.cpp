@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "kernels/amx.hpp"
-#include "kernels/low_rank_simd.hpp"
 #include "kernels/packed_simd.hpp"
 #include "kernels/sparse.hpp"
 #include "matapprox/core/error.hpp"

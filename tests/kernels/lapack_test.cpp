@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "support/expect_close.hpp"
 #include "support/random_block.hpp"
 

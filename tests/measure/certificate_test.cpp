@@ -1,5 +1,3 @@
-#include "matapprox/measure/certificate.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

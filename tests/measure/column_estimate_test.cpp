@@ -11,7 +11,6 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "measure/estimate.hpp"
-#include "measure/panel_norm.hpp"
 
 namespace matapprox {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/measure/measure.hpp"
 
 namespace matapprox {

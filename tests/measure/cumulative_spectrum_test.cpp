@@ -1,8 +1,7 @@
-#include "matapprox/measure/cumulative_spectrum.hpp"
-
 #include <gtest/gtest.h>
 
 #include "matapprox/core/random.hpp"
+#include "matapprox/measure/measure.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "support/known_spectrum.hpp"
 

@@ -6,15 +6,14 @@
 #include <cmath>
 #include <limits>
 
-#include "core/student.hpp"
+#include "core/quantiles.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "measure/estimate.hpp"
-#include "measure/panel_norm.hpp"
 
 namespace matapprox {
 namespace {

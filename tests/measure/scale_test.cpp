@@ -9,7 +9,7 @@
 
 #include "matapprox/best/best.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/measure/certificate.hpp"
+#include "matapprox/measure/measure.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/eigenpairs.hpp"
 #include "matapprox/operators/dense.hpp"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 
 namespace matapprox {
 namespace {

@@ -51,7 +51,7 @@ CurFactors as_dense(const Approximation& found) {
 }
 
 /// Orthonormal columns with the range of X (k columns of length 1), for singular values above 8
-/// sqrt(k) eps of the largest: four times the limit of cur() (src/methods/cur/middle.cpp).
+/// sqrt(k) eps of the largest: four times the limit of cur() (src/methods/cur/columns.cpp).
 /// Rounding, which moves singular values by about sqrt(k) eps, therefore does not decide which of
 /// them are compared.
 Matrix range_of(Matrix X) {

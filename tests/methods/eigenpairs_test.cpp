@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/operators/graph.hpp"
+#include "matapprox/operators/sparse.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 

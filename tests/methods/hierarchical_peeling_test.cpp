@@ -6,7 +6,7 @@
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "methods/hierarchical/block_fit.hpp"
-#include "methods/hierarchical/peeled_source.hpp"
+#include "methods/hierarchical/peeling.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"

@@ -3,14 +3,13 @@
 #include <atomic>
 #include <utility>
 
-#include "device/block_workers.hpp"
+#include "device/processes.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
-#include "methods/hierarchical/block_worker.hpp"
-#include "methods/hierarchical/distributed_nodes.hpp"
+#include "methods/hierarchical/workers.hpp"
 #include "support/expect_close.hpp"
 #include "support/same_blocks.hpp"
 

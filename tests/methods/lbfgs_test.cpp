@@ -13,8 +13,8 @@
 #include "methods/chord/minimizers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {

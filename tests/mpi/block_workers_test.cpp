@@ -5,7 +5,7 @@
 #include "matapprox/best/best.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/methods/hierarchical.hpp"
-#include "methods/hierarchical/block_worker.hpp"
+#include "methods/hierarchical/workers.hpp"
 #include "mpi/processes.hpp"
 #include "mpi/spread_operator.hpp"
 #include "support/expect_close.hpp"

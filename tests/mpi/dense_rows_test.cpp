@@ -1,15 +1,14 @@
-#include "mpi/dense_rows.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/lazy.hpp"
+#include "mpi/halo.hpp"
 #include "mpi/processes.hpp"
-#include "mpi/row_exchange.hpp"
+#include "mpi/rows.hpp"
 #include "mpi/spread_operator.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

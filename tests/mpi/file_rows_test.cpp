@@ -1,5 +1,3 @@
-#include "mpi/file_rows.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "matapprox/io/hdf5_dataset.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/load.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "mpi/processes.hpp"
+#include "mpi/rows.hpp"
 #include "mpi/spread_operator.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

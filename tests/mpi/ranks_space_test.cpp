@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "mpi/processes.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

@@ -1,5 +1,3 @@
-#include "mpi/sparse_rows.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -8,6 +6,8 @@
 #include <fstream>
 #include <optional>
 #include <vector>
+
+#include "mpi/rows.hpp"
 
 // All processes run these tests together (--together).
 namespace matapprox::mpi {

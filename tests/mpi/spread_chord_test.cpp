@@ -1,5 +1,3 @@
-#include "mpi/spread_chord.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,11 +9,11 @@
 #include <string>
 
 #include "matapprox/factors/approximation.hpp"
-#include "matapprox/io/export.hpp"
+#include "matapprox/io/load.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/methods/chord.hpp"
-#include "measure/packed_run.hpp"
+#include "measure/target_search.hpp"
 #include "methods/chord/start.hpp"
 #include "mpi/processes.hpp"
 #include "mpi/spread_chain.hpp"

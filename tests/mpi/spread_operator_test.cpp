@@ -8,16 +8,16 @@
 #include <functional>
 #include <string>
 
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/cur.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/lazy.hpp"
+#include "mpi/halo.hpp"
 #include "mpi/processes.hpp"
-#include "mpi/row_exchange.hpp"
-#include "mpi/sparse_rows.hpp"
+#include "mpi/rows.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/recorder.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/operator_list.hpp"

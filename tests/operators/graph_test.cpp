@@ -1,11 +1,10 @@
-#include "matapprox/operators/graph.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/operators/sparse.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 

@@ -1,10 +1,9 @@
-#include "matapprox/operators/image.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/operators/graph.hpp"
+#include "matapprox/operators/sparse.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

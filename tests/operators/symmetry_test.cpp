@@ -12,7 +12,6 @@
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/graph.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"

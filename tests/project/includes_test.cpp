@@ -50,13 +50,22 @@ bool is_source(const fs::path& path) {
   return extension == ".hpp" || extension == ".cpp" || extension == ".cu";
 }
 
+/// Returns the module of a file or a header: its first folder; below `attention`, tasks and
+/// training are modules of their own.
+std::string module_at(const fs::path& relative) {
+  auto folder = relative.begin();
+  const std::string first = folder->string();
+  const std::string second = first == "attention" ? (++folder)->string() : "";
+  return second == "tasks" || second == "training" ? second : first;
+}
+
 /// Returns the module of a quoted include in `file`: its own module if the header is in the same
 /// folder.
 std::string module_of(const fs::path& file, std::string header, const std::string& own) {
   if (fs::exists(file.parent_path() / header)) return own;
   const std::string published = "matapprox/";
   if (header.starts_with(published)) header.erase(0, published.size());
-  return header.substr(0, header.find('/'));
+  return module_at(header);
 }
 
 std::set<std::string> arrows_back_below(const fs::path& folder, std::size_t& arrows) {
@@ -65,7 +74,7 @@ std::set<std::string> arrows_back_below(const fs::path& folder, std::size_t& arr
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!is_source(entry.path())) continue;
     const fs::path relative = fs::relative(entry.path(), folder);
-    const std::string own = relative.begin()->string();
+    const std::string own = module_at(relative);
     const auto rule = kMayInclude.find(own);
     if (rule == kMayInclude.end()) continue;
     const std::string text = test::read_file(entry.path().string());

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "matapprox/io/image_file.hpp"
 #include "matapprox/io/load.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 EVERYWHERE = ""
 CODE = "^(include|src|apps|tests)/"
-ATTENTION = ("^(include/matapprox/(attention|training|tasks)|src/(attention|training|tasks)|"
+ATTENTION = ("^(include/matapprox/attention|src/attention|"
              "apps/matapprox_attention|configs|docs/(attention|tasks))")
 
 # Pattern, paths where it is looked for, whether only in code (not in comments and strings), what to write.
@@ -30,7 +30,7 @@ OLD_NAMES = [
     (r"\b(CardLinks|ChainLink)\b", EVERYWHERE, False, "factors of a device"),
     (r"\b(Left|Stopped|EndAsked)\b", "^(include|src)/", True, "Cancelled"),
     (r"\blooks?(?! (like|up|for|after|at what))\b", ATTENTION, False, "validation, validations"),
-    (r"\b(Floors?|floors)\b", "^(include|src/(tasks|training)|apps|docs|README)", False, "baseline, baselines"),
+    (r"\b(Floors?|floors)\b", "^(include|src/attention/(tasks|training)|apps|docs|README)", False, "baseline, baselines"),
     (r"\bcontrols\b|attention/controls", ATTENTION, False, "baselines"),
     (r"\bCall\b", ATTENTION, True, "LayerContext"),
     (r"\b(carried_scores|carried scores|carry_scores|--carry-scores|CarriedScores)\b", ATTENTION, False, "residual scores"),

@@ -6,11 +6,10 @@
 #include <numeric>
 
 #include "matapprox/factors/packing.hpp"
-#include "matapprox/io/image_file.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/operators/dense.hpp"
-#include "report/best_charts.hpp"
 #include "report/best_page.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

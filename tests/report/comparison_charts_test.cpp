@@ -1,9 +1,8 @@
-#include "report/comparison_charts.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "matapprox/operators/dense.hpp"
+#include "report/comparison_page.hpp"
 
 namespace matapprox::report {
 namespace {

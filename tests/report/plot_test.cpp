@@ -10,10 +10,9 @@
 #include <set>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/io/image_file.hpp"
-#include "report/csv_cell.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "report/gnuplot.hpp"
 #include "report/terminal_table.hpp"
 

@@ -1,7 +1,7 @@
-#include "report/ticks.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "report/plot.hpp"
 
 namespace matapprox::report {
 namespace {

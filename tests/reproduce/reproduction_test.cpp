@@ -11,14 +11,13 @@
 #include <sstream>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/io/image_file.hpp"
 #include "matapprox/io/load.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "reproduce/row.hpp"
 #include "support/known_spectrum.hpp"
-#include "support/paper_folder.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 #include "support/thread_count.hpp"

@@ -2,7 +2,7 @@
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/types.hpp"
-#include "matapprox/io/file_matrix.hpp"
+#include "matapprox/io/matrix_files.hpp"
 
 // Operators and matrices of files as dense or sparse matrices, entry by entry.
 namespace matapprox::test {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "matapprox/attention/training/model.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/training/model.hpp"
 
 // Models and samples for testing the kernels of a GPU training step on the host.
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/expect_close.hpp"
+
 namespace matapprox::test {
 namespace {
 
@@ -42,7 +44,6 @@ void expect_adjoint(const std::function<Vector(double)>& f,
                     const Vector& u,
                     const Vector& v,
                     const Vector& pulled) {
-  constexpr double kEps = std::numeric_limits<double>::epsilon();
   const Vector middle = f(0);
   const double right = pulled.dot(v);
   const double size_of_known = sum_of_sizes(pulled, v) + sum_of_sizes(u, middle);

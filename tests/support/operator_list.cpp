@@ -4,18 +4,17 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/factors/factor_product.hpp"
-#include "matapprox/io/hdf5_dataset.hpp"
+#include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/graph.hpp"
 #include "matapprox/operators/inverse.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "support/dense_formulas.hpp"
-#include "support/hdf5_writing.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/paths.hpp"
+#include "support/saved_files.hpp"
 
 namespace matapprox::test {
 

@@ -14,4 +14,9 @@ std::string temporary_dir();
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 
+/// A folder with the layout of the paper's, with small matrices of our own under some of its names:
+/// Sawmill (N = 49), Strike (N = 9), Votes (N = 16, a .mat file), and the images ship and chess
+/// (gradient), 24 x 24.
+std::string paper_folder();
+
 }  // namespace matapprox::test

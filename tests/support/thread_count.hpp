@@ -1,6 +1,6 @@
 #pragma once
 
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 
 namespace matapprox::test {
 

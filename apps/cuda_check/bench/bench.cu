@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "chord_bench.hpp"
-#include "device/cuda/kernels/gpu_present.hpp"
+#include "device/cuda/kernels/check.hpp"
 #include "fit_bench.hpp"
 #include "nystrom_bench.hpp"
 #include "peer_bench.hpp"

@@ -33,7 +33,7 @@ inline void subtract_square(SmallMatrix& H, const SmallMatrix& F) {
 }
 
 /// Randomly pivoted Cholesky of a Gaussian kernel matrix, whose diagonal is 1, in blocks with
-/// rejection, as in src/methods/nystrom/pivoted_cholesky.cpp: the tall matrices are in the memory
+/// rejection, as in src/methods/nystrom/landmarks.cpp: the tall matrices are in the memory
 /// of the queue, small ones on the host.
 template <class Queue>
 class PivotedCholesky {

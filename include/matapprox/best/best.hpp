@@ -12,7 +12,6 @@
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/factors/approximation.hpp"
-#include "matapprox/measure/certificate.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/methods/registry.hpp"
 

@@ -10,11 +10,8 @@
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/chord_factors.hpp"
-#include "matapprox/factors/packed_chord.hpp"
-#include "matapprox/factors/packed_matrix.hpp"
-#include "matapprox/factors/packed_sparse.hpp"
+#include "matapprox/factors/packed.hpp"
 #include "matapprox/factors/permutation.hpp"
-#include "matapprox/factors/placed_chord.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
 

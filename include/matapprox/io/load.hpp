@@ -2,12 +2,43 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/options.hpp"
+#include "matapprox/factors/approximation.hpp"
 
 namespace matapprox {
+
+enum class FileFormat {
+  kMatrixMarket,
+  kMat,
+  kNpy,
+  kNpz,
+  kDelimited,
+  kHdf5,
+  kImage,
+  kPajek,
+  kEdgeList,
+};
+
+/// The parts of a path given by the user.
+struct FileName {
+  std::string path;     ///< the file, "-" for standard input
+  std::string dataset;  ///< part after the colon of file.h5:/dataset, else empty
+};
+
+/// Splits file.h5:/dataset (also .hdf5), unless a file with the whole name exists.
+FileName split_file_name(const std::string& name);
+
+/// Returns the format of the name's extension; a final .gz is ignored for text formats. Throws
+/// FileError, suggesting the nearest extension, for any other one.
+FileFormat format_of_name(const std::string& path);
+
+/// Returns the format of bytes from standard input, judged by the first bytes; a table of numbers
+/// if these are not conclusive. Throws FileError for formats that need a file (HDF5, MATLAB).
+FileFormat format_of_bytes(std::string_view bytes);
 
 /// Interpretation of the numbers in a file.
 enum class InputKind {
@@ -84,5 +115,23 @@ bool same_fingerprint(const std::vector<double>& a, const std::vector<double>& b
 /// Throws InvalidArgument if the option of that name has no effect with options.kind and, for
 /// kernel matrices, with options.kernel.
 void check_effect(const std::string& path, const LoadOptions& options, std::string_view name);
+
+/// Writes the factors for other programs; the format follows from the name (docs/file-format.md,
+/// "Exports"):
+///   .mat  cell array `faust_factors`, each factor a dense or sparse matrix, as FAuST reads it
+///   .npz  arrays per factor, sparse ones as their row pointers, column indices and values
+///   .mtx  one MatrixMarket file per factor: out.mtx becomes out_1.mtx, out_2.mtx, ...
+/// A Chord chain becomes one sparse matrix per factor; a random projection is written as its k x n
+/// entries. A symmetrized product (Z + Z^T)/2 is written as [F_1/2  G_1^T/2] ... so that the plain
+/// product of the written factors is the approximation. Returns the names of the written files;
+/// each is written to a temporary file and renamed. Throws FileError, InvalidArgument for another
+/// extension, NotAvailable if memory is short.
+std::vector<std::string> export_approximation(const std::string& path,
+                                              const Approximation& approximation);
+
+/// Returns the names of the files that export_approximation would write, without writing them.
+/// Throws InvalidArgument for another extension.
+std::vector<std::string> exported_files(const std::string& path,
+                                        const Approximation& approximation);
 
 }  // namespace matapprox

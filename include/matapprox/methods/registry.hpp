@@ -44,4 +44,9 @@ std::span<const Method> methods();
 /// Throws InvalidArgument, suggesting the nearest name, if there is none of that name.
 const Method& find_method(std::string_view name);
 
+/// Names and versions of the external libraries that compute instead of, or in addition to, the
+/// library's own code in this build: CHOLMOD and UMFPACK (MATAPPROX_WITH_SUITESPARSE), Ceres,
+/// Spectra.
+std::vector<std::pair<std::string, std::string>> linked_engines();
+
 }  // namespace matapprox

@@ -9,7 +9,7 @@
 
 #include "common.hpp"
 #include "lock.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "samples.hpp"
 
 namespace matapprox::python {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "lock.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/threads.hpp"
 
 namespace matapprox::python {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "matapprox/attention/registry.hpp"
+#include "matapprox/attention/mechanisms/registry.hpp"
 
 namespace matapprox::python {
 

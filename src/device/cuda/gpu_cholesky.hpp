@@ -2,7 +2,7 @@
 
 #include "device/cuda/tall_cholesky.hpp"
 #include "device/partial_cholesky.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/operators/lazy.hpp"
 
 namespace matapprox::cuda {

@@ -5,7 +5,7 @@
 
 #include "device/chord_objective.hpp"
 #include "device/cuda/gpu_space.hpp"
-#include "device/gpu_chord_target.hpp"
+#include "device/gpu_factors.hpp"
 
 namespace matapprox::cuda {
 

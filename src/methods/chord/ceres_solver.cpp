@@ -1,5 +1,3 @@
-#include "methods/chord/ceres_solver.hpp"
-
 #include <ceres/cost_function.h>
 #include <ceres/evaluation_callback.h>
 #include <ceres/first_order_function.h>
@@ -22,8 +20,7 @@
 #include "kernels/blas_library.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/kernels/chord.hpp"
-#include "methods/chord/gauss_newton.hpp"
-#include "methods/chord/levenberg_marquardt.hpp"
+#include "methods/chord/optimizers.hpp"
 
 namespace matapprox::chord_fit {
 namespace {

@@ -1,5 +1,5 @@
 #include "matapprox/core/error.hpp"
-#include "methods/chord/ceres_solver.hpp"
+#include "methods/chord/optimizers.hpp"
 
 // Compiled instead of ceres_solver.cpp in a build without Ceres; `chord` reports that before it
 // begins.

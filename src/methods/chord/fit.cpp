@@ -8,23 +8,14 @@
 #include <limits>
 #include <memory>
 
-#include "device/operator_source.hpp"
+#include "device/processes.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "methods/checkpoint_clock.hpp"
-#include "methods/chord/adam.hpp"
-#include "methods/chord/ceres_solver.hpp"
-#include "methods/chord/circulant_start.hpp"
-#include "methods/chord/column_sample.hpp"
-#include "methods/chord/evaluation.hpp"
-#include "methods/chord/forms.hpp"
-#include "methods/chord/lbfgs.hpp"
-#include "methods/chord/levenberg_marquardt.hpp"
-#include "methods/chord/sampled.hpp"
-#include "methods/chord/schedule.hpp"
+#include "methods/checkpoints.hpp"
+#include "methods/chord/objective.hpp"
+#include "methods/chord/optimizers.hpp"
+#include "methods/chord/plan.hpp"
 #include "methods/chord/start.hpp"
-#include "methods/chord/target.hpp"
-#include "methods/chord/test_error.hpp"
 
 namespace matapprox::chord_fit {
 namespace {

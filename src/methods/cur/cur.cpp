@@ -6,11 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/operators/lazy.hpp"
-#include "methods/cur/chosen_columns.hpp"
-#include "methods/cur/middle.hpp"
-#include "methods/cur/selection.hpp"
+#include "methods/cur/columns.hpp"
 
 namespace matapprox {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "factors/quantizer.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox::exact_store {
 namespace {

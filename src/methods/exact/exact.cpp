@@ -10,9 +10,9 @@
 
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
 #include "methods/dense_matrix.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "methods/hierarchical/encoder.hpp"
+#include "methods/hierarchical/encoding.hpp"
 
 namespace matapprox::blocks {
 

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <vector>
 
-#include "methods/hierarchical/block_tree.hpp"
+#include "methods/hierarchical/blocks.hpp"
 
 namespace matapprox::blocks {
 

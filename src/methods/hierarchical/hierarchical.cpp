@@ -8,25 +8,21 @@
 #include <optional>
 #include <span>
 
-#include "device/operator_source.hpp"
+#include "device/processes.hpp"
 #include "factors/quantizer.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
-#include "methods/chord/order/entries.hpp"
-#include "methods/chord/order/graph_order.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
 #include "methods/hierarchical/block_fit.hpp"
-#include "methods/hierarchical/block_worker.hpp"
-#include "methods/hierarchical/distributed_nodes.hpp"
-#include "methods/hierarchical/held_matrix.hpp"
+#include "methods/hierarchical/blocks.hpp"
 #include "methods/hierarchical/kernel_blocks.hpp"
-#include "methods/hierarchical/median_order.hpp"
-#include "methods/hierarchical/peeled_source.hpp"
+#include "methods/hierarchical/peeling.hpp"
+#include "methods/hierarchical/workers.hpp"
+#include "methods/order/graph_order.hpp"
 
 namespace matapprox {
 namespace {
@@ -104,9 +100,9 @@ std::vector<Index> block_order(const LinearOperator& A,
             kHierarchical);
     return blocks::median_order(kernel->points(), leaf);
   }
-  const SparseMatrix graph = chord_fit::joined(chord_fit::largest_entries(A, control));
-  return order == BlockOrder::kRcm ? chord_fit::reverse_cuthill_mckee(graph)
-                                   : chord_fit::spectral_order(graph, control);
+  const SparseMatrix graph = node_order::joined(node_order::largest_entries(A, control));
+  return order == BlockOrder::kRcm ? node_order::reverse_cuthill_mckee(graph)
+                                   : node_order::spectral_order(graph, control);
 }
 
 /// A(order, order), in panels of columns.

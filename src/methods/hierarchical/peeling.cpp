@@ -1,16 +1,20 @@
 #include "methods/hierarchical/peeling.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
-#include "methods/append_columns.hpp"
+#include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox::blocks {
+
+// ------------------------------------------------------------------------------------- Peeling
+
 namespace {
 
 constexpr const char* kPeeling = "hierarchical";
@@ -205,6 +209,223 @@ void PeeledMatrix::scale(double factor) {
     for (PeeledBlock& block : level) block.Y *= factor;
   }
   for (PeeledLeaf& leaf : leaves_) leaf.values *= factor;
+}
+
+// ------------------------------------------------------------------------------- Peeled blocks
+
+namespace {
+
+/// Largest side of blocks that are computed as a whole, so that entries can be counted too.
+constexpr Index kCountedSide = 64;
+
+double squared_norm(const Matrix& X, const Matrix& Y) {
+  return kernels::transpose_product(X, X).cwiseProduct(kernels::transpose_product(Y, Y)).sum();
+}
+
+}  // namespace
+
+PeeledBlocks::PeeledBlocks(PeeledMatrix A, Index leaf) : A_(std::move(A)), leaf_(leaf) {
+  for (const std::vector<PeeledBlock>& level : A_.levels()) {
+    for (const PeeledBlock& block : level) blocks_[{block.row, block.column}] = &block;
+  }
+  for (const PeeledLeaf& each : A_.leaves()) leaves_[each.first] = &each;
+  energy_ = energy_of(0, rows());
+}
+
+/// Energy of the diagonal block of the range.
+double PeeledBlocks::energy_of(Index first, Index count) const {
+  if (count < 2 * leaf_ || count < 2) return leaves_.at(first)->values.squaredNorm();
+  const Index upper = (count + 1) / 2;
+  const PeeledBlock& above = *blocks_.at({first, first + upper});
+  double sum = energy_of(first, upper) + energy_of(first + upper, count - upper);
+  sum += (symmetric() ? 2 : 1) * squared_norm(above.X, above.Y);
+  if (!symmetric()) {
+    const PeeledBlock& below = *blocks_.at({first + upper, first});
+    sum += squared_norm(below.X, below.Y);
+  }
+  return sum;
+}
+
+PeeledBlocks::Factors PeeledBlocks::factors(Index row,
+                                            Index rows,
+                                            Index column,
+                                            Index columns) const {
+  Index first = 0;
+  Index count = this->rows();
+  for (;;) {
+    const Index upper = (count + 1) / 2;
+    const Index middle = first + upper;
+    const bool is_low = row >= middle;
+    if (is_low != (column >= middle)) {
+      const bool mirrored = is_low && symmetric();
+      const PeeledBlock& found =
+          *blocks_.at(is_low && !mirrored ? std::pair(middle, first) : std::pair(first, middle));
+      const Matrix& X = mirrored ? found.Y : found.X;
+      const Matrix& Y = mirrored ? found.X : found.Y;
+      return {X.middleRows(row - (is_low ? middle : first), rows),
+              Y.middleRows(column - (is_low ? first : middle), columns)};
+    }
+    first = is_low ? middle : first;
+    count = is_low ? count - upper : upper;
+  }
+}
+
+/// Fills in the diagonal block of the range.
+void PeeledBlocks::fill(Index first, Index count, Block values) const {
+  if (count < 2 * leaf_ || count < 2) {
+    values = leaves_.at(first)->values;
+    return;
+  }
+  const Index upper = (count + 1) / 2;
+  const Index lower = count - upper;
+  fill(first, upper, values.topLeftCorner(upper, upper));
+  fill(first + upper, lower, values.bottomRightCorner(lower, lower));
+  const Factors above = factors(first, upper, first + upper, lower);
+  values.topRightCorner(upper, lower).noalias() = above.X * above.Y.transpose();
+  const Factors below = factors(first + upper, lower, first, upper);
+  values.bottomLeftCorner(lower, upper).noalias() = below.X * below.Y.transpose();
+}
+
+/// Nodes that have entries on the diagonal are the diagonal blocks of ranges.
+ConstBlock PeeledBlocks::block(const Node& node, Matrix& space) const {
+  if (spans(node)) {
+    space.resize(node.rows, node.columns);
+    fill(node.row, node.rows, space);
+    return space;
+  }
+  const Factors of = factors(node.row, node.rows, node.column, node.columns);
+  space = kernels::product(kernels::Trans::kNo, of.X, kernels::Trans::kYes, of.Y);
+  return space;
+}
+
+void PeeledBlocks::describe(Node& node, double least) const {
+  node.described = true;
+  if (spans(node) && node.rows >= 2 * leaf_) {
+    node.energy = energy_of(node.row, node.rows);
+    return;
+  }
+  if (node.larger_side() <= kCountedSide || spans(node)) {
+    Matrix space;
+    measure_entries(block(node, space), node, true);
+    return;
+  }
+  find_spectrum(node, 0, least, {});
+}
+
+void PeeledBlocks::find_spectrum(Node& node,
+                                 Index /*count*/,
+                                 double /*least*/,
+                                 const Judge& /*judge*/) const {
+  if (node.complete) return;
+  if (spans(node)) {
+    if (node.rows >= 2 * leaf_) return;
+    Matrix space;
+    node.set_squares(squares_of(block(node, space), true));
+    node.complete = true;
+    return;
+  }
+  const Factors of = factors(node.row, node.rows, node.column, node.columns);
+  const Matrix core =
+      kernels::triangular_factor(of.X) * kernels::triangular_factor(of.Y).transpose();
+  node.set_squares(kernels::singular_values(core).cwiseAbs2());
+  node.complete = true;
+  node.accurate = true;
+  node.rest = 0;
+  node.energy = node.tails.size() > 0 ? node.tails(0) : 0;
+}
+
+Triplets PeeledBlocks::triplets(const Node& node) const {
+  Factors of = factors(node.row, node.rows, node.column, node.columns);
+  Matrix left;
+  Matrix right;
+  const Matrix P = kernels::thin_qr(std::move(of.X), &left);
+  const Matrix Q = kernels::thin_qr(std::move(of.Y), &right);
+  const kernels::Svd core = kernels::svd(left * right.transpose());
+  return {kernels::product(P, core.U), core.S, kernels::product(Q, core.V)};
+}
+
+// --------------------------------------------------------------------- Source of peeled blocks
+
+namespace {
+
+/// Matrices up to this order are stored and examined entry by entry.
+constexpr Index kMaxHeldOrder = 8192;
+/// Peeling is not used if a column costs less than this fraction of a product.
+constexpr double kColumnShare = 0.5;
+constexpr Index kPeelingProbes = 8;
+/// Fraction of the tolerance that the error of peeling may take. Without a tolerance peeling
+/// continues to rounding, up to the rank that fits into the bytes.
+constexpr double kPeelingShare = 0.1;
+constexpr double kPeelingRounding = 1e-13;
+/// Least bytes of a value, and largest share of the bytes for a level, over an equal share.
+constexpr double kMinPeeledBytes = 3.0 / 8;
+constexpr double kLevelShare = 3;
+constexpr Index kMinRank = 16;
+
+/// |W|_F^2 per column; its expectation is |A|_F^2 for W = A times normal vectors.
+double mean_square(const Matrix& W) { return W.squaredNorm() / static_cast<double>(W.cols()); }
+
+/// A power of 2 that brings the entries to at most 1.
+double scale_of(const PeeledMatrix& A) {
+  double largest = 0;
+  for (const PeeledLeaf& leaf : A.leaves()) {
+    largest = std::max(largest, leaf.values.cwiseAbs().maxCoeff());
+  }
+  for (const auto& level : A.levels()) {
+    for (const PeeledBlock& block : level) {
+      const double bound =
+          block.X.rowwise().norm().maxCoeff() * block.Y.rowwise().norm().maxCoeff();
+      largest = std::max(largest, bound);
+    }
+  }
+  if (!(largest > 0)) return 1;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return std::ldexp(1.0, std::clamp(-exponent, -1022, 1022));
+}
+
+}  // namespace
+
+bool is_worth_peeling(const LinearOperator& A) {
+  const Cost cost = A.cost();
+  return A.rows() == A.cols() && A.rows() > kMaxHeldOrder &&
+         cost.multiplications_per_column >= kColumnShare * cost.multiplications_per_apply;
+}
+
+std::optional<PeeledSource> peeled_source(const LinearOperator& A,
+                                          Index leaf,
+                                          double tolerance,
+                                          double bytes,
+                                          std::uint64_t seed,
+                                          const RunControl& control) {
+  const Index n = A.rows();
+  const Matrix probes = random_normal_matrix(seed, RandomStream::kCoSketch, n, kPeelingProbes);
+  const Matrix image = A.apply(probes);
+  require_finite(image, "hierarchical");
+  const double part = tolerance > 0 ? kPeelingShare * tolerance : kPeelingRounding;
+  PeelOptions options;
+  options.leaf = leaf;
+  options.symmetric = is_symmetric(A);
+  options.least = part * part * mean_square(image);
+  options.max_products = n / 2;
+  options.seed = seed;
+  const double levels =
+      std::max(std::log2(static_cast<double>(n) / static_cast<double>(leaf)), 1.0);
+  const double rank = kLevelShare * bytes / (kMinPeeledBytes * static_cast<double>(n) * levels);
+  options.max_rank =
+      tolerance > 0
+          ? n
+          : std::max(kMinRank, static_cast<Index>(std::min(rank, static_cast<double>(n))));
+  std::optional<PeeledMatrix> peeled = PeeledMatrix::found(A, options, control);
+  if (!peeled) return std::nullopt;
+  PeeledSource source;
+  source.scale = scale_of(*peeled);
+  // These vectors had no part in the peeling.
+  const Matrix rest = image - peeled->multiply(false, probes);
+  source.missed = mean_square(rest * source.scale);
+  peeled->scale(source.scale);
+  source.blocks = std::make_unique<PeeledBlocks>(std::move(*peeled), leaf);
+  return source;
 }
 
 }  // namespace matapprox::blocks

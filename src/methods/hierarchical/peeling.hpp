@@ -1,13 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "methods/hierarchical/blocks.hpp"
 
 namespace matapprox::blocks {
+
+// ------------------------------------------------------------------------------------- Peeling
 
 /// A(row .. row + rows - 1, column .. column + columns - 1) ~ X Y^T, X with orthonormal columns.
 struct PeeledBlock {
@@ -85,5 +91,71 @@ class PeeledMatrix {
   std::vector<std::vector<PeeledBlock>> levels_;
   std::vector<PeeledLeaf> leaves_;
 };
+
+// ------------------------------------------------------------------------------- Peeled blocks
+
+/// Blocks of the peeled form of a matrix that only has products. The error of peeling is not part
+/// of theirs.
+class PeeledBlocks final : public BlockSource {
+ public:
+  /// Entries of the peeled matrix are at most about 1; `leaf` is that of the tree and of peeling.
+  PeeledBlocks(PeeledMatrix A, Index leaf);
+
+  Index rows() const override { return A_.order(); }
+  Index cols() const override { return A_.order(); }
+  bool symmetric() const override { return A_.symmetric(); }
+  bool exhaustive() const override { return false; }
+  double energy() const override { return energy_; }
+  void describe(Node& node, double least) const override;
+  /// Finds all squares of a block off the diagonal, from small factors. A block on the diagonal
+  /// gets them only if it is not halved; larger ones are left to their children.
+  void find_spectrum(Node& node, Index count, double least, const Judge& judge) const override;
+  void refine_spectrum(Node& /*node*/, double /*least*/) const override {}
+  bool gives_triplets(const Node& node) const override { return !spans(node); }
+  Triplets triplets(const Node& node) const override;
+  ConstBlock block(const Node& node, Matrix& space) const override;
+
+ private:
+  /// A block as X Y^T: parts of the factors of the peeled block that contains it.
+  struct Factors {
+    Matrix X;
+    Matrix Y;
+  };
+  /// True if the node has entries on the diagonal.
+  static bool spans(const Node& node) {
+    return node.row < node.column + node.columns && node.column < node.row + node.rows;
+  }
+  Factors factors(Index row, Index rows, Index column, Index columns) const;
+  double energy_of(Index first, Index count) const;
+  void fill(Index first, Index count, Block values) const;
+
+  PeeledMatrix A_;
+  Index leaf_;
+  double energy_ = 0;
+  /// Keys are first row and first column.
+  std::map<std::pair<Index, Index>, const PeeledBlock*> blocks_;
+  std::map<Index, const PeeledLeaf*> leaves_;
+};
+
+// --------------------------------------------------------------------- Source of peeled blocks
+
+struct PeeledSource {
+  std::unique_ptr<PeeledBlocks> blocks;
+  double scale = 1;   ///< factor by which the entries were multiplied
+  double missed = 0;  ///< |A - peeled|_F^2, scaled, estimated from 8 vectors
+};
+
+/// True if columns of A cost about as much as products and are so many that peeling pays.
+bool is_worth_peeling(const LinearOperator& A);
+
+/// Peels A for a relative error of `tolerance`, or, if that is 0, for a result of `bytes` bytes.
+/// Returns nothing if that would take more products than half the columns. Throws Interrupted,
+/// NumericalError, NotAvailable if memory does not suffice.
+std::optional<PeeledSource> peeled_source(const LinearOperator& A,
+                                          Index leaf,
+                                          double tolerance,
+                                          double bytes,
+                                          std::uint64_t seed,
+                                          const RunControl& control);
 
 }  // namespace matapprox::blocks

@@ -5,8 +5,8 @@
 #include <limits>
 #include <map>
 
-#include "matapprox/core/threads.hpp"
-#include "methods/hierarchical/distributed_nodes.hpp"
+#include "matapprox/core/memory.hpp"
+#include "methods/hierarchical/workers.hpp"
 
 namespace matapprox::blocks {
 namespace {

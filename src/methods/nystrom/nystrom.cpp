@@ -8,7 +8,7 @@
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/core/stop_scope.hpp"
+#include "matapprox/core/run_control.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/forms.hpp"

@@ -10,8 +10,6 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "matapprox/core/threads.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "methods/finite.hpp"

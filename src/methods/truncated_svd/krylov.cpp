@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "methods/checkpoints.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
-#include "methods/truncated_svd/checkpoints.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
 namespace matapprox {

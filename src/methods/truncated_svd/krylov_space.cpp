@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/stop_scope.hpp"
-#include "methods/checkpoint_clock.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "methods/checkpoints.hpp"
 
 namespace matapprox {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "matapprox/kernels/gemm.hpp"
-#include "methods/checkpoint_clock.hpp"
+#include "methods/checkpoints.hpp"
 #include "methods/finite.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 

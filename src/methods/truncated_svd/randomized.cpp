@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "methods/checkpoints.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
-#include "methods/truncated_svd/checkpoints.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
 namespace matapprox {

@@ -7,9 +7,9 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
+#include "methods/checkpoints.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
-#include "methods/truncated_svd/checkpoints.hpp"
 #include "operators/symmetry.hpp"
 
 namespace matapprox {

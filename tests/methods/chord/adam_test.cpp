@@ -1,5 +1,3 @@
-#include "methods/chord/adam.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "methods/chord/minimizers.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "support/expect_close.hpp"
 
 namespace matapprox {

@@ -1,5 +1,3 @@
-#include "methods/chord/ceres_solver.hpp"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,13 +9,13 @@
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/fit.hpp"
-#include "methods/chord/levenberg_marquardt.hpp"
 #include "methods/chord/minimizers.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "support/conversions.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 #include "support/thread_count.hpp"
 
 namespace matapprox {

@@ -1,10 +1,9 @@
-#include "methods/chord/circulant_start.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "matapprox/factors/approximation.hpp"
+#include "methods/chord/start.hpp"
 #include "support/sanitizers.hpp"
 
 namespace matapprox {

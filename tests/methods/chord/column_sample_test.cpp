@@ -1,10 +1,10 @@
-#include "methods/chord/column_sample.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
+
+#include "methods/chord/objective.hpp"
 
 namespace matapprox {
 namespace {

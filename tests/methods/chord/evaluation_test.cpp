@@ -1,12 +1,11 @@
-#include "methods/chord/evaluation.hpp"
-
 #include <gtest/gtest.h>
 
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"
+#include "methods/chord/objective.hpp"
 #include "support/expect_close.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 
 namespace matapprox {
 namespace {

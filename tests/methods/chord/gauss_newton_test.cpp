@@ -1,8 +1,7 @@
-#include "methods/chord/gauss_newton.hpp"
-
 #include <gtest/gtest.h>
 
 #include "methods/chord/chain.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/thread_count.hpp"

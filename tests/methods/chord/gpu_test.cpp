@@ -7,15 +7,14 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
-#include "methods/chord/adam.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/fit.hpp"
 #include "methods/chord/minimizers.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
-#include "support/failing_gpu.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 
 // Chord fits with their vectors on a GPU, by GPU code run on the host.
 

@@ -1,11 +1,10 @@
-#include "methods/chord/lbfgs.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "matapprox/core/error.hpp"
 #include "methods/chord/minimizers.hpp"
+#include "methods/chord/optimizers.hpp"
 
 namespace matapprox {
 namespace {

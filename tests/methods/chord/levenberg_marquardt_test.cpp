@@ -1,10 +1,9 @@
-#include "methods/chord/levenberg_marquardt.hpp"
-
 #include <gtest/gtest.h>
 
 #include "matapprox/kernels/chord.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/minimizers.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "support/dense_formulas.hpp"
 
 namespace matapprox {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "methods/chord/fit_monitor.hpp"
+#include "methods/chord/fit.hpp"
 
 namespace matapprox::test {
 

@@ -5,11 +5,11 @@
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"
-#include "methods/chord/evaluation.hpp"
+#include "methods/chord/objective.hpp"
 #include "support/expect_close.hpp"
 #include "support/finite_differences.hpp"
-#include "support/host_gpu.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/played_gpu.hpp"
 #include "support/sanitizers.hpp"
 #include "support/thread_count.hpp"
 
@@ -18,7 +18,7 @@
 namespace matapprox {
 namespace {
 
-using chord_fit::Ordering;
+using node_order::Ordering;
 using testing::HasSubstr;
 
 constexpr Index kOrderedN = 80;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "matapprox/io/matrix_market.hpp"
+#include "matapprox/io/matrix_files.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"

@@ -1,5 +1,3 @@
-#include "methods/chord/sampled.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,9 +11,9 @@
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
-#include "methods/chord/adam.hpp"
 #include "methods/chord/chain.hpp"
 #include "methods/chord/minimizers.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/known_spectrum.hpp"
 #include "support/thread_count.hpp"

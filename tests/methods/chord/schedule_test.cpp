@@ -1,10 +1,9 @@
-#include "methods/chord/schedule.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "matapprox/core/error.hpp"
+#include "methods/chord/plan.hpp"
 
 namespace matapprox {
 namespace {

@@ -1,5 +1,3 @@
-#include "methods/chord/target.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "methods/chord/chain.hpp"
+#include "methods/chord/objective.hpp"
 #include "support/dense_formulas.hpp"
 #include "support/expect_close.hpp"
 #include "support/finite_differences.hpp"

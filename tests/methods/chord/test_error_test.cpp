@@ -1,5 +1,3 @@
-#include "methods/chord/test_error.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/operators/dense.hpp"
+#include "methods/chord/objective.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "host_device.hpp"
+#include "functions.hpp"
 
 namespace matapprox::cuda {
 

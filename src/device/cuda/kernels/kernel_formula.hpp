@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "host_device.hpp"
+#include "functions.hpp"
 
 namespace matapprox::cuda {
 

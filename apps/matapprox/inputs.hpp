@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command_line/grouped_flags.hpp"
+#include "matapprox/core/types.hpp"
+#include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/measure/run.hpp"
+#include "matapprox/methods/registry.hpp"
+#include "report/json.hpp"
+
+namespace matapprox::app {
+
+/// Reads the numbers of a file as a dense block. A single row of `rows` numbers becomes a column;
+/// the caller checks that the block has `rows` rows. Notes of the reader go to stderr unless quiet.
+/// Throws the exceptions of load(), and NotAvailable if memory is short.
+Matrix read_block(const std::string& path, const std::string& variable, Index rows, bool quiet);
+
+/// The block as a list of rows, each a list of numbers.
+report::Json values_json(const Matrix& block);
+
+/// Record stored beside the factors of a run; `measured` is empty if nothing was measured.
+SavedRecord saved_record(const LoadedMatrix& input,
+                         const RunResult& result,
+                         const std::optional<Measurement>& measured,
+                         bool interrupted,
+                         const ResumeState& resume);
+
+/// Calls measure() with a progress line on the terminal. Throws Interrupted once `stop`, unless
+/// null, is true.
+Measurement measured_with_progress(const LinearOperator& A,
+                                   const LinearOperator& B,
+                                   const MatrixFacts& facts,
+                                   const MeasureOptions& options,
+                                   bool quiet,
+                                   const std::atomic<bool>* stop = nullptr);
+
+/// A Chord fit that starts from the factors saved in `warm_start`. Throws InvalidArgument if
+/// `method` is not chord or the file does not hold one Chord chain.
+Fit warm_started_fit(const Method& method,
+                     const NamedOptions& options,
+                     const std::string& warm_start);
+
+/// Throws InvalidArgument for a name that is not in `legal`; the message suggests the nearest name
+/// and lists all.
+void check_method_names(const std::vector<std::string>& names,
+                        const std::vector<std::string>& legal);
+
+/// METHOD and the options of all methods as flags.
+class MethodOptions {
+ public:
+  MethodOptions();
+  void add(const Command& command);
+  const std::string& name() const { return name_; }
+  /// Returns the flags that were given. Throws InvalidArgument for an option that `method` does not
+  /// have; the message names the methods that have it.
+  NamedOptions given(const Method& method) const;
+
+ private:
+  std::string name_;
+  GroupedFlags flags_;
+};
+
+}  // namespace matapprox::app

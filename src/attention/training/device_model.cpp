@@ -1,0 +1,512 @@
+#include "attention/training/device_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/mechanisms/sinusoidal_encoding.hpp"
+#include "matapprox/attention/mechanisms/linear_attention.hpp"
+#include "matapprox/attention/mechanisms/low_rank.hpp"
+#include "matapprox/attention/mechanisms/psf.hpp"
+#include "matapprox/attention/mechanisms/softmax.hpp"
+#include "matapprox/core/require.hpp"
+
+namespace matapprox::cuda {
+
+DeviceSteps::DeviceSteps(const training::Model<float>& model,
+                         const tasks::Task& task,
+                         const training::TrainingOptions& options,
+                         const SessionMaker& make_session)
+    : task_(task),
+      options_(options),
+      session_(make_session(device_model(model, options.loss, options.batch * options.accumulate),
+                            device_settings(options.optimizer, model.parameters()))),
+      batch_(session_->model()) {}
+
+void DeviceSteps::begin(const training::TrainingState& state, std::uint64_t seed) {
+  session_->set(state.parameters.data(),
+                state.optimizer.first.data(),
+                state.optimizer.second.data(),
+                state.optimizer.step,
+                seed);
+  taken_ = state.optimizer.step;
+}
+
+void DeviceSteps::step(std::span<const Index> samples, training::TrainingState& state) {
+  batch_.clear();
+  for (const Index i : samples) {
+    task_.make(tasks::Split::kTrain, i, sample_);
+    batch_.add(sample_);
+  }
+  session_->upload(batch_.host());
+  ++state.optimizer.step;
+  session_->take_step(learning_rate(options_.optimizer, state.optimizer.step, options_.steps));
+}
+
+void DeviceSteps::read_back(training::TrainingState& state) {
+  const StepStatus status = session_->take_status();
+  const auto steps = static_cast<Index>(std::llround(status.steps));
+  session_->get(
+      state.parameters.data(), state.optimizer.first.data(), state.optimizer.second.data());
+  taken_ += steps;
+  state.optimizer.step = taken_;
+  state.loss_sum += status.loss_sum;
+  state.loss_steps += steps;
+  if (status.stopped > 0) {
+    throw NumericalError(
+        fmt::format("training: the loss or its gradient is not finite at step {}; a smaller "
+                    "learning_rate or a clip may help",
+                    taken_ + 1));
+  }
+}
+
+namespace {
+
+using attention::BlockKind;
+using attention::Pool;
+using training::HeadKind;
+using training::LossKind;
+using training::ModelDescription;
+
+void require_on_device(bool good,
+                       std::string_view option,
+                       std::string_view value,
+                       std::string_view takes) {
+  if (good) return;
+  throw NotAvailable(
+      fmt::format("training on a device: {} is {}; only {} is supported; device cpu supports all",
+                  option,
+                  value,
+                  takes));
+}
+
+TokenPool device_pool(Pool pool) {
+  switch (pool) {
+    case Pool::kFlatten:
+      return TokenPool::kFlatten;
+    case Pool::kCls:
+      return TokenPool::kCls;
+    case Pool::kMean:
+      return TokenPool::kMean;
+    case Pool::kMax:
+      return TokenPool::kMax;
+    case Pool::kMaxMean:
+      return TokenPool::kMaxMean;
+    case Pool::kNone:
+      break;
+  }
+  throw InvalidArgument("training on a device: unknown pool");
+}
+
+void check_options(const ModelDescription& description) {
+  require_on_device(description.task.answer != tasks::Answer::kTokenClass,
+                    "the task's answer",
+                    "a class for each token",
+                    "a number, a class or a set of labels for a sample");
+  // The pattern depends on the length of each text, which is arbitrary.
+  require_on_device(
+      description.options.pair_separator < 0 || description.options.attention != "psf",
+      "pair_separator with psf",
+      "given",
+      "a sample of one text");
+}
+
+PsfLayerShape device_psf(const ModelDescription& description, Index length) {
+  const auto options = options_from<attention::PsfOptions>(description.attention_options);
+  const ChordPattern pattern = named_chord_pattern(length, options.pattern);
+  const Index width = description.options.width;
+  PsfLayerShape layer;
+  layer.in = width;
+  layer.hidden = options.hidden == 0 ? width : options.hidden;
+  layer.value = options.value_width == 0 ? width : options.value_width;
+  layer.residual = options.residual;
+  layer.pattern = {pattern.order, pattern.offsets};
+  return layer;
+}
+
+LengthScale device_scale(attention::SimpletronScale scale) {
+  switch (scale) {
+    case attention::SimpletronScale::kNone:
+      return LengthScale::kNone;
+    case attention::SimpletronScale::kInverseSqrtLength:
+      return LengthScale::kInverseSqrtLength;
+    case attention::SimpletronScale::kInverseLength:
+      return LengthScale::kInverseLength;
+  }
+  throw InvalidArgument("training on a device: unknown scale");
+}
+
+/// Sets the mechanism and its options.
+void set_mechanism(const ModelDescription& description, MultiHeadShape& heads) {
+  const NamedOptions& named = description.attention_options;
+  const std::string& name = description.options.attention;
+  const bool causal = description.options.causal;
+  if (name == "softmax") {
+    const auto options = options_from<attention::SoftmaxOptions>(named);
+    require_on_device(!options.residual_scores, "residual_scores", "true", "false");
+    heads.kind = HeadMechanism::kSoftmax;
+    heads.causal = causal;
+    heads.output_projection = options.output_projection;
+    return;
+  }
+  if (name == "tokenwise") {
+    const auto options = options_from<attention::TokenwiseOptions>(named);
+    heads.kind = HeadMechanism::kTokenwise;
+    heads.output_projection = options.output_projection;
+    return;
+  }
+  require_on_device(!causal, fmt::format("causal with {}", name), "true", "false");
+  if (name == "linformer") {
+    const auto options = options_from<attention::LinformerOptions>(named);
+    heads.kind = HeadMechanism::kLinformer;
+    heads.rank = options.rank;
+    heads.mixtures_of_heads = options.scope == attention::LinformerScope::kHead;
+    heads.shared_by_layers = options.scope == attention::LinformerScope::kModel;
+    heads.tied = options.tied;
+    heads.output_projection = options.output_projection;
+  } else if (name == "linear_transformer") {
+    const auto options = options_from<attention::LinearTransformerOptions>(named);
+    heads.kind = HeadMechanism::kLinearTransformer;
+    heads.output_projection = options.output_projection;
+  } else if (name == "performer") {
+    const auto options = options_from<attention::PerformerOptions>(named);
+    heads.kind = HeadMechanism::kPerformer;
+    heads.features = attention::performer_features(options, heads.head_width());
+    heads.output_projection = options.output_projection;
+  } else if (name == "simpletron") {
+    const auto options = options_from<attention::SimpletronOptions>(named);
+    heads.kind = HeadMechanism::kSimpletron;
+    heads.scale = device_scale(options.scale);
+    heads.output_projection = options.output_projection;
+  } else {
+    require_on_device(
+        false,
+        "attention",
+        name,
+        "softmax, psf, linformer, simpletron, linear_transformer, performer or tokenwise");
+  }
+}
+
+MultiHeadShape device_heads(const ModelDescription& description, Index layer) {
+  const training::ModelOptions& options = description.options;
+  MultiHeadShape heads;
+  heads.width = options.width;
+  heads.heads = options.heads;
+  heads.layer = layer;
+  heads.attention_dropout = options.attention_dropout;
+  set_mechanism(description, heads);
+  return heads;
+}
+
+BlockForm device_form(BlockKind kind) {
+  switch (kind) {
+    case BlockKind::kPostNorm:
+      return BlockForm::kPostNorm;
+    case BlockKind::kPreNorm:
+      return BlockForm::kPreNorm;
+    case BlockKind::kBare:
+      return BlockForm::kBare;
+  }
+  throw InvalidArgument("training on a device: unknown block");
+}
+
+BlockShape device_block(const ModelDescription& description, Index layer, Index length) {
+  const training::ModelOptions& options = description.options;
+  BlockShape block;
+  if (options.attention == "psf") {
+    block.attention = device_psf(description, length);
+  } else {
+    block.attention = device_heads(description, layer);
+  }
+  block.form = device_form(options.block.kind);
+  block.number = layer;
+  block.width = options.width;
+  block.hidden = options.block.feed_forward * options.width;
+  block.dropout = options.block.dropout;
+  block.epsilon = options.block.norm_epsilon;
+  block.inner_skip = options.block.inner_skip;
+  block.outer_skip = options.block.outer_skip;
+  return block;
+}
+
+SampleLoss device_loss(LossKind kind, bool number) {
+  if (kind == LossKind::kAuto) kind = number ? LossKind::kSquared : LossKind::kCrossEntropy;
+  if (kind == LossKind::kSquared) return SampleLoss::kSquared;
+  return kind == LossKind::kCrossEntropy ? SampleLoss::kCrossEntropy
+                                         : SampleLoss::kBinaryCrossEntropy;
+}
+
+StepKind device_step(training::OptimizerKind kind) {
+  switch (kind) {
+    case training::OptimizerKind::kAdam:
+      return StepKind::kAdam;
+    case training::OptimizerKind::kAdamW:
+      return StepKind::kAdamW;
+    case training::OptimizerKind::kSgd:
+      return StepKind::kSgd;
+  }
+  throw InvalidArgument("training on a device: unknown optimizer");
+}
+
+}  // namespace
+
+template <class T>
+ModelShape device_model(const training::Model<T>& model,
+                        const training::LossOptions& loss,
+                        Index samples) {
+  const ModelDescription& description = model.description();
+  check_options(description);
+  const training::ModelOptions& options = description.options;
+  const tasks::TaskShape& task = description.task;
+  const bool number = task.answer == tasks::Answer::kNumber;
+  // Throws if the loss does not fit the task.
+  const training::Loss checked(loss, task);
+  ModelShape shape;
+  shape.samples = samples;
+  shape.cls_token = options.embedding.cls_token;
+  shape.length = task.length + (shape.cls_token ? 1 : 0);
+  shape.width = options.width;
+  shape.features = task.features;
+  shape.vocabulary = task.vocabulary;
+  shape.segments = options.embedding.segments;
+  shape.segment_separator = options.embedding.segment_separator;
+  shape.learned_positions = options.embedding.positions == attention::Positions::kLearned;
+  if (options.embedding.positions == attention::Positions::kSinusoidal) {
+    const auto position_encoding = attention::sinusoidal_encoding(
+        shape.length, options.width, options.embedding.position_scale);
+    shape.position_encoding.assign(position_encoding.data(),
+                                   position_encoding.data() + position_encoding.size());
+  }
+  shape.embedding_norm = options.embedding.norm;
+  shape.embedding_dropout = options.embedding_dropout;
+  for (Index l = 0; l < options.layers; ++l)
+    shape.blocks.push_back(device_block(description, l, shape.length));
+  shape.final_norm = options.block.kind == BlockKind::kPreNorm && options.final_norm;
+  shape.epsilon = options.block.norm_epsilon;
+  shape.pool = device_pool(options.pool);
+  shape.pairs = options.pair_separator >= 0;
+  shape.pair_separator = options.pair_separator;
+  shape.pooler = options.pooler;
+  if (options.head == HeadKind::kMlp)
+    shape.head_hidden = options.head_hidden == 0 ? shape.joined() : options.head_hidden;
+  shape.head_dropout = options.head_dropout;
+  shape.outputs = model.outputs();
+  shape.label_sets = task.answer == tasks::Answer::kLabels;
+  shape.loss = shape.label_sets ? SampleLoss::kBinaryCrossEntropy : device_loss(loss.kind, number);
+  shape.smoothing = loss.label_smoothing;
+  shape.tolerance = task.tolerance;
+  const attention::ParameterList& list = model.parameters();
+  visit_parameters(shape,
+                   [&](const std::string& name, Index rows, Index cols, ParameterSlot& place) {
+                     const attention::Parameter& p = list.find(name);
+                     require(p.rows == rows && p.cols == cols,
+                             "training on a device: {} is {} x {}, not {} x {}",
+                             name,
+                             p.rows,
+                             p.cols,
+                             rows,
+                             cols);
+                     place = {p.offset, rows, cols};
+                   });
+  shape.parameters = list.size();
+  return shape;
+}
+
+template ModelShape device_model(const training::Model<float>&,
+                                 const training::LossOptions&,
+                                 Index);
+template ModelShape device_model(const training::Model<double>&,
+                                 const training::LossOptions&,
+                                 Index);
+
+StepSettings device_settings(const training::OptimizerOptions& options,
+                             const attention::ParameterList& list) {
+  StepSettings settings;
+  settings.kind = device_step(options.kind);
+  settings.beta1 = options.beta1;
+  settings.beta2 = options.beta2;
+  settings.epsilon = options.epsilon;
+  settings.momentum = options.momentum;
+  settings.weight_decay = options.weight_decay;
+  settings.clip = options.clip;
+  for (const attention::Parameter& p : list.parameters()) {
+    if (!p.trained) continue;
+    const double factor = p.name.starts_with("embedding.") ? options.embedding_factor : 1;
+    const TrainedPart part{p.offset, p.offset + p.size(), factor};
+    const bool joins = !settings.parts.empty() && settings.parts.back().end == part.begin &&
+                       !(std::abs(settings.parts.back().factor - factor) > 0);
+    if (joins) {
+      settings.parts.back().end = part.end;
+    } else {
+      settings.parts.push_back(part);
+    }
+  }
+  return settings;
+}
+
+double learning_rate(const training::OptimizerOptions& options, Index step, Index steps) {
+  return options.learning_rate *
+         training::schedule_factor(options.schedule, options.warmup, step, steps);
+}
+
+template <class T>
+PackedBatch<T>::PackedBatch(const ModelShape& model)
+    : length_(model.length - (model.cls_token ? 1 : 0)),
+      cls_token_(model.cls_token),
+      features_of_token_(model.features),
+      vocabulary_(model.vocabulary),
+      segments_(model.segments),
+      segment_separator_(model.segment_separator),
+      pair_separator_(model.pair_separator),
+      classes_(model.loss == SampleLoss::kSquared ? 0 : model.outputs),
+      label_sets_(model.label_sets) {}
+
+template <class T>
+void PackedBatch<T>::check(const tasks::Sample& sample) const {
+  const auto tokens = static_cast<Index>(sample.tokens.size());
+  const auto numbers = static_cast<Index>(sample.features.size());
+  const Index n = vocabulary_ > 0 ? tokens : numbers / features_of_token_;
+  require(n == length_ && (vocabulary_ > 0 ? numbers == 0 : numbers % features_of_token_ == 0),
+          "training on a device: a sample of {} tokens and {} features; all samples must have {} "
+          "tokens",
+          tokens,
+          numbers,
+          length_);
+  require(sample.mask.empty() || static_cast<Index>(sample.mask.size()) == n,
+          "training on a device: a mask of {} for {} tokens",
+          sample.mask.size(),
+          n);
+  for (const std::int32_t token : sample.tokens) {
+    require(token >= 0 && token < vocabulary_,
+            "training on a device: token {} is outside 0..{}",
+            token,
+            vocabulary_ - 1);
+  }
+  if (label_sets_) {
+    require(std::ssize(sample.labels) == classes_,
+            "training on a device: {} labels; the task has {}",
+            sample.labels.size(),
+            classes_);
+    for (const std::int32_t label : sample.labels)
+      require(label == 0 || label == 1, "training on a device: a label is {}, not 0 or 1", label);
+    return;
+  }
+  require(classes_ == 0 || (sample.label >= 0 && sample.label < classes_),
+          "training on a device: label {} is outside 0..{}",
+          sample.label,
+          classes_ - 1);
+}
+
+/// Appends rows of padding, up to the length of the batch's sequences.
+template <class T>
+void PackedBatch<T>::add_padding(Index rows) {
+  tokens_.insert(tokens_.end(), static_cast<std::size_t>(rows), 0);
+  mask_.insert(mask_.end(), static_cast<std::size_t>(rows), 0);
+  if (segments_ > 0)
+    segment_of_row_.insert(segment_of_row_.end(), static_cast<std::size_t>(rows), 0);
+  masked_ = masked_ || rows > 0;
+}
+
+/// Appends the segments of a sequence of tokens.
+template <class T>
+void PackedBatch<T>::add_segments(std::span<const std::int32_t> tokens, Index rows) {
+  std::int32_t segment = 0;
+  if (cls_token_) segment_of_row_.push_back(segment);
+  for (Index i = 0; i < rows; ++i) {
+    segment_of_row_.push_back(segment);
+    const bool ends =
+        segment_separator_ >= 0 && tokens[static_cast<std::size_t>(i)] == segment_separator_;
+    if (ends && segment + 1 < segments_) ++segment;
+  }
+}
+
+/// Appends the sequence of tokens begin .. end - 1 of a sample, or all of a sample of features. A
+/// text without tokens is padding only, including the row of its cls_token.
+template <class T>
+void PackedBatch<T>::add_sequence(const tasks::Sample& sample, Index begin, Index end) {
+  if (cls_token_) {
+    features_.insert(features_.end(), static_cast<std::size_t>(features_of_token_), T(0));
+    if (vocabulary_ > 0) tokens_.push_back(0);
+    mask_.push_back(begin < end ? 1 : 0);
+  }
+  features_.insert(features_.end(), sample.features.begin(), sample.features.end());
+  const std::span<const std::int32_t> all(sample.tokens);
+  const auto tokens = vocabulary_ > 0 ? all.subspan(static_cast<std::size_t>(begin),
+                                                    static_cast<std::size_t>(end - begin))
+                                      : all;
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  if (segments_ > 0) add_segments(tokens, end - begin);
+  if (sample.mask.empty()) {
+    mask_.insert(mask_.end(), static_cast<std::size_t>(end - begin), 1);
+  } else {
+    mask_.insert(mask_.end(), sample.mask.begin() + begin, sample.mask.begin() + end);
+    masked_ = true;
+  }
+  if (end - begin < length_) add_padding(length_ - (end - begin));
+}
+
+template <class T>
+void PackedBatch<T>::add_texts(const tasks::Sample& sample) {
+  const attention::Mask mask = sample.mask;
+  Index first = 0;
+  while (first < length_ && (sample.tokens[static_cast<std::size_t>(first)] != pair_separator_ ||
+                             !attention::is_token(mask, first))) {
+    ++first;
+  }
+  if (first == length_) {
+    const bool empty = std::all_of(mask.begin(), mask.end(), [](auto token) { return token == 0; });
+    require(empty && !mask.empty(),
+            "training on a device: a sample has no token {} (pair_separator) between two texts",
+            pair_separator_);
+    add_sequence(sample, 0, 0);
+    add_sequence(sample, 0, 0);
+    return;
+  }
+  add_sequence(sample, 0, first);
+  add_sequence(sample, first + 1, length_);
+}
+
+template <class T>
+void PackedBatch<T>::add(const tasks::Sample& sample) {
+  check(sample);
+  if (pair_separator_ >= 0) {
+    add_texts(sample);
+  } else {
+    add_sequence(sample, 0, length_);
+  }
+  numbers_.push_back(sample.number);
+  if (label_sets_) {
+    labels_.insert(labels_.end(), sample.labels.begin(), sample.labels.end());
+  } else {
+    labels_.push_back(sample.label);
+  }
+  ++samples_;
+}
+
+template <class T>
+void PackedBatch<T>::clear() {
+  features_.clear();
+  tokens_.clear();
+  segment_of_row_.clear();
+  mask_.clear();
+  numbers_.clear();
+  labels_.clear();
+  masked_ = false;
+  samples_ = 0;
+}
+
+template <class T>
+HostBatch<T> PackedBatch<T>::host() const {
+  HostBatch<T> batch;
+  batch.features = features_.data();
+  batch.tokens = tokens_.data();
+  batch.segments = segment_of_row_.data();
+  batch.mask = masked_ ? mask_.data() : nullptr;
+  batch.numbers = numbers_.data();
+  batch.labels = labels_.data();
+  return batch;
+}
+
+template class PackedBatch<float>;
+template class PackedBatch<double>;
+
+}  // namespace matapprox::cuda
