@@ -1,4 +1,4 @@
-"""The C++ reference, from the public headers: a page for each folder of include/matapprox.
+"""The C++ reference, from the public headers: a page for each folder that has some.
 
 Comments of the headers are whole sentences beside what they describe, in no markup of a tool. So a
 header becomes a section, what its namespace declares becomes blocks of C++ with the comments within
@@ -18,9 +18,10 @@ FOLDERS = {
     "measure": "Measuring",
     "solve": "Solving",
     "io": "Files",
-    "attention": "Attention layers",
-    "tasks": "Sequence tasks",
-    "training": "Training",
+    "attention/layers": "Attention layers",
+    "attention/mechanisms": "Attention mechanisms",
+    "attention/tasks": "Sequence tasks",
+    "attention/training": "Training",
     "kernels": "Kernels",
     "device": "Devices",
     "mpi": "Several processes",
@@ -142,10 +143,11 @@ def section(root, header):
 
 def write_reference(root):
     """(name, Markdown) of each page and of their index."""
-    found = sorted(path.name for path in root.iterdir() if path.is_dir())
+    found = sorted({str(path.parent.relative_to(root)) for path in root.glob("*/**/*.hpp")})
     if sorted(FOLDERS) != found:
         raise SystemExit(f"cpp_reference.py: FOLDERS differ from {root}: {found}")
-    entries = "\n".join(FOLDERS)
+    pages = {folder: folder.rpartition("/")[2] for folder in FOLDERS}
+    entries = "\n".join(pages.values())
     yield (
         "index",
         "# C++ reference\n\nFrom the public headers, which are its source. "
@@ -155,4 +157,4 @@ def write_reference(root):
     )
     for folder, title in FOLDERS.items():
         sections = [section(root, header) for header in sorted((root / folder).glob("*.hpp"))]
-        yield folder, f"# {title}\n\n" + "\n".join(sections)
+        yield pages[folder], f"# {title}\n\n" + "\n".join(sections)

@@ -133,7 +133,7 @@ Index affordable_iterations(const LinearOperator& A,
 }
 
 /// Rounding error of a product with one unit vector, relative to |A|_F + |B|_F.
-constexpr double kProductRounding = 4 * std::numeric_limits<double>::epsilon();
+constexpr double kUnitProductRounding = 4 * std::numeric_limits<double>::epsilon();
 
 /// Power iteration on (A - B)^T (A - B): |D v| for unit v grows towards |D|_2 and never exceeds it
 /// except by rounding, which is subtracted. Returns 0 if the products agree to the last bit, and
@@ -156,7 +156,7 @@ std::optional<double> spectral_lower_bound(const LinearOperator& A,
     Matrix image = difference_product(A, B, v, &norms);
     // On average over the random initial v, |A v| sqrt(n) is |A|_F.
     if (iteration == 0)
-      rounding = kProductRounding * norms * std::sqrt(static_cast<double>(v.size()));
+      rounding = kUnitProductRounding * norms * std::sqrt(static_cast<double>(v.size()));
     const double previous = bound;
     const double forward = report::panel_norm(image);
     bound = std::max(bound, forward);

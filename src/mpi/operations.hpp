@@ -16,7 +16,7 @@
 #include "methods/hierarchical/workers.hpp"
 #include "mpi/chord_fit.hpp"
 #include "mpi/process.hpp"
-#include "mpi/spread_operator.hpp"
+#include "mpi/spread_matrix.hpp"
 #include "operators/kernel_tile.hpp"
 
 namespace matapprox::mpi {

@@ -7,7 +7,7 @@
 
 #include "matapprox/core/linear_operator.hpp"
 #include "mpi/leader.hpp"
-#include "mpi/spread_operator.hpp"
+#include "mpi/spread_matrix.hpp"
 
 namespace matapprox::mpi {
 

@@ -7,7 +7,7 @@
 #include "matapprox/core/linear_operator.hpp"
 #include "mpi/halo.hpp"
 #include "mpi/process.hpp"
-#include "mpi/spread_operator.hpp"
+#include "mpi/spread_matrix.hpp"
 #include "operators/kernel_tile.hpp"
 
 namespace matapprox::mpi {

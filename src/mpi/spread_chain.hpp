@@ -11,7 +11,7 @@
 #include "matapprox/kernels/chord.hpp"
 #include "mpi/halo.hpp"
 #include "mpi/ranks_space.hpp"
-#include "mpi/spread_operator.hpp"
+#include "mpi/spread_matrix.hpp"
 
 namespace matapprox::mpi {
 

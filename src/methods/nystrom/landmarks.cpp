@@ -19,6 +19,8 @@
 #include "methods/weighted_sample.hpp"
 
 namespace matapprox {
+// ----------------------------------------------------------------- Uniform and leverage scores
+
 namespace {
 
 enum LandmarkDraw : Index { kUniformDraw = 1, kLeverageDraw = 2 };
@@ -74,6 +76,8 @@ InverseRoot inverse_root(const Matrix& W, double tolerance) {
                      eigen.values.tail(rank).cwiseSqrt().cwiseInverse().asDiagonal();
   return {std::move(T), eigen.values(0) / largest};
 }
+
+// ------------------------------------------------------------------------------------- k-means
 
 namespace {
 
@@ -192,6 +196,8 @@ std::vector<Index> kmeans_landmarks(const Matrix& points,
   std::sort(chosen.begin(), chosen.end());
   return chosen;
 }
+
+// ------------------------------------------------------------------- Randomly pivoted Cholesky
 
 namespace {
 

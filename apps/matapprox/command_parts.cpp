@@ -1,4 +1,4 @@
-#include "inputs.hpp"
+#include "command_parts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
