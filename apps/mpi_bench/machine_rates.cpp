@@ -7,7 +7,7 @@
 
 #include "matapprox/core/types.hpp"
 #include "matapprox/kernels/gemm.hpp"
-#include "mpi/process.hpp"
+#include "mpi/reserved_numbers.hpp"
 
 namespace matapprox {
 

@@ -16,8 +16,9 @@
 #include "methods/chord/optimizers.hpp"
 #include "methods/chord/start.hpp"
 #include "mpi/chord_fit.hpp"
-#include "mpi/halo.hpp"
+#include "mpi/link_halo.hpp"
 #include "mpi/petsc_matrix.hpp"
+#include "mpi/row_exchange.hpp"
 #include "mpi/spread_operator.hpp"
 #include "sent_bytes.hpp"
 

@@ -10,10 +10,14 @@
 #include <vector>
 
 #include "matapprox/core/require.hpp"
+#include "mpi/block_output.hpp"
 #include "mpi/block_workers.hpp"
-#include "mpi/leader.hpp"
-#include "mpi/rows.hpp"
-#include "mpi/spread_chain.hpp"
+#include "mpi/chord_rows.hpp"
+#include "mpi/dense_rows.hpp"
+#include "mpi/file_rows.hpp"
+#include "mpi/kernel_rows.hpp"
+#include "mpi/scatter.hpp"
+#include "mpi/sparse_rows.hpp"
 
 namespace matapprox::mpi {
 namespace {

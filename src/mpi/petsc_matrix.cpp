@@ -12,8 +12,8 @@
 #include "mpi/chord_fit.hpp"
 #include "mpi/leader.hpp"
 #include "mpi/ranks_space.hpp"
-#include "mpi/rows.hpp"
-#include "mpi/spread_chain.hpp"
+#include "mpi/sparse_rows.hpp"
+#include "mpi/spread_chord.hpp"
 
 namespace matapprox::mpi {
 namespace {

@@ -1,20 +1,15 @@
 #include "mpi/process.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <new>
-#include <numeric>
 #include <vector>
 
-#include "matapprox/core/require.hpp"
 #include "matapprox/core/visible_text.hpp"
 
 namespace matapprox::mpi {
@@ -162,90 +157,6 @@ int processes_of_machine(MPI_Comm comm) {
   MPI_Comm_size(machine, &processes);
   MPI_Comm_free(&machine);
   return processes;
-}
-
-NumberType NumberType::row(Index width) {
-  NumberType result;
-  MPI_Type_contiguous(static_cast<int>(width), MPI_DOUBLE, &result.type_);
-  MPI_Type_commit(&result.type_);
-  return result;
-}
-
-NumberType NumberType::columns(Index rows, Index columns, Index apart) {
-  NumberType column = row(rows);
-  NumberType result;
-  MPI_Type_create_hvector(static_cast<int>(columns),
-                          1,
-                          static_cast<MPI_Aint>(apart * Index{sizeof(double)}),
-                          column.type_,
-                          &result.type_);
-  MPI_Type_commit(&result.type_);
-  return result;
-}
-
-NumberType::~NumberType() {
-  if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
-}
-
-Layout::Layout(std::vector<Index> begins) : Layout(std::move(begins), {1}) {}
-
-Layout::Layout(std::vector<Index> begins, std::vector<Index> widths)
-    : begins_(std::move(begins)),
-      widths_(std::move(widths)),
-      width_(std::accumulate(widths_.begin(), widths_.end(), Index{0})) {
-  require(!begins_.empty() && begins_.front() == 0 && std::ranges::is_sorted(begins_),
-          "mpi: rows of processes must begin at 0 and ascend");
-  constexpr Index kMaxRows = std::numeric_limits<int>::max();
-  if (begins_.back() > kMaxRows)
-    throw NotAvailable(fmt::format("mpi: {} rows are more than {}", begins_.back(), kMaxRows));
-}
-
-int Layout::owner(Index row) const {
-  return static_cast<int>(std::ranges::upper_bound(begins_, row) - begins_.begin()) - 1;
-}
-
-Layout even_layout(Index rows, int processes) {
-  std::vector<Index> begins(static_cast<std::size_t>(processes) + 1);
-  const Index least = rows / processes;
-  const Index more = rows % processes;
-  for (Index p = 0; p <= processes; ++p)
-    begins[static_cast<std::size_t>(p)] = p * least + std::min(p, more);
-  return Layout(std::move(begins));
-}
-
-Layout weighted_layout(const std::vector<Index>& weights, int processes) {
-  std::vector<Index> ends(weights.size());  // ends[i]: the work of rows 0 .. i
-  std::inclusive_scan(weights.begin(), weights.end(), ends.begin());
-  const Index total = ends.empty() ? 0 : ends.back();
-  std::vector<Index> begins{0};
-  for (Index p = 1; p < processes; ++p) {
-    // total * p could overflow Index.
-    const Index wanted = total / processes * p + total % processes * p / processes;
-    const Index row = std::ranges::lower_bound(ends, wanted) - ends.begin() + 1;
-    begins.push_back(std::clamp(row, begins.back(), std::ssize(weights)));
-  }
-  begins.push_back(std::ssize(weights));
-  return Layout(std::move(begins));
-}
-
-ReservedNumbers::ReservedNumbers(Index count, Use use)
-    : bytes_(sizeof(double) * static_cast<std::size_t>(std::max<Index>(count, 1))) {
-  const int access = use == Use::kAsNames ? PROT_NONE : PROT_READ | PROT_WRITE;
-  void* address = mmap(nullptr, bytes_, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address != MAP_FAILED) {
-    data_ = static_cast<double*>(address);
-    return;
-  }
-  rlimit limit{};
-  getrlimit(RLIMIT_AS, &limit);
-  throw NotAvailable(fmt::format(
-      "mpi: no address space for a block of {:.3g} GB over all processes{}",
-      static_cast<double>(bytes_) / 1e9,
-      limit.rlim_cur == RLIM_INFINITY ? "" : "; `ulimit -v` forbids it: set it to unlimited"));
-}
-
-ReservedNumbers::~ReservedNumbers() {
-  if (data_ != nullptr) munmap(data_, bytes_);
 }
 
 }  // namespace matapprox::mpi

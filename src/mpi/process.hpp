@@ -3,8 +3,6 @@
 #include <mpi.h>
 
 #include <functional>
-#include <utility>
-#include <vector>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/run_control.hpp"
@@ -79,94 +77,5 @@ class Process {
 
 /// Returns the number of the communicator's processes that share this machine's CPUs and memory.
 int processes_of_machine(MPI_Comm comm);
-
-/// An MPI datatype of several numbers, for messages with more numbers than an int can count.
-class NumberType {
- public:
-  /// `width` contiguous numbers.
-  static NumberType row(Index width);
-  /// `columns` columns of `rows` numbers, with `apart` numbers from one start to the next.
-  static NumberType columns(Index rows, Index columns, Index apart);
-  ~NumberType();
-  NumberType(NumberType&& other) noexcept : type_(std::exchange(other.type_, MPI_DATATYPE_NULL)) {}
-  NumberType(const NumberType&) = delete;
-  NumberType& operator=(const NumberType&) = delete;
-  NumberType& operator=(NumberType&&) = delete;
-  MPI_Datatype get() const { return type_; }
-
- private:
-  NumberType() = default;
-
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
-
-/// The distribution of the rows of a tall block over the processes: each process has a contiguous
-/// range of rows, possibly empty. The values of a Chord chain are the rows of one factor after the
-/// other; each process has a contiguous range of rows of each factor.
-class Layout {
- public:
-  /// Process p has the rows begins[p] .. begins[p + 1] - 1; begins[0] is 0. Throws InvalidArgument
-  /// if they descend, NotAvailable for more than 2^31 - 1 rows, which MPI cannot count.
-  explicit Layout(std::vector<Index> begins);
-  /// The block is a sequence of stretches, one for each of `widths`. In stretch s, each row counted
-  /// by `begins` stands for widths[s] rows of the block.
-  Layout(std::vector<Index> begins, std::vector<Index> widths);
-
-  const std::vector<Index>& begins() const { return begins_; }
-  const std::vector<Index>& widths() const { return widths_; }
-  Index rows() const { return begins_.back() * width_; }
-  Index count(int process) const { return (begin(process + 1) - begin(process)) * width_; }
-
-  // For blocks with one stretch of width 1 only.
-  Index first(int process) const { return begin(process); }
-  /// Returns the process that has this row.
-  int owner(Index row) const;
-
-  friend bool operator==(const Layout&, const Layout&) = default;
-
- private:
-  Index begin(int process) const { return begins_[static_cast<std::size_t>(process)]; }
-
-  std::vector<Index> begins_;
-  std::vector<Index> widths_;
-  Index width_;  ///< sum of the widths
-};
-
-/// Distributes the rows evenly; the first processes have one more if there is a remainder.
-Layout even_layout(Index rows, int processes);
-/// Distributes the work as evenly as whole rows allow; row i takes weights[i] >= 0.
-Layout weighted_layout(const std::vector<Index>& weights, int processes);
-
-/// Reserved addresses for `count` numbers, aligned to a page, which take no memory by themselves.
-class ReservedNumbers {
- public:
-  enum class Use {
-    kAsNames,  ///< pointer arithmetic works; reading or writing ends the program
-    kSparsely  ///< zeros at first; a page takes memory from its first access on
-  };
-
-  ReservedNumbers() = default;
-  /// Throws NotAvailable if the system has no addresses left.
-  ReservedNumbers(Index count, Use use);
-  ~ReservedNumbers();
-  ReservedNumbers(ReservedNumbers&& other) noexcept { swap(other); }
-  ReservedNumbers& operator=(ReservedNumbers&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ReservedNumbers(const ReservedNumbers&) = delete;
-  ReservedNumbers& operator=(const ReservedNumbers&) = delete;
-
-  double* data() const { return data_; }
-
- private:
-  void swap(ReservedNumbers& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-  }
-
-  double* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
 
 }  // namespace matapprox::mpi

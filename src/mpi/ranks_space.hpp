@@ -7,7 +7,7 @@
 
 #include "matapprox/core/multi_vector.hpp"
 #include "mpi/leader.hpp"
-#include "mpi/process.hpp"
+#include "mpi/reserved_numbers.hpp"
 
 namespace matapprox::mpi {
 

@@ -1,49 +1,14 @@
 #pragma once
 
 #include <functional>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/chord_simd.hpp"
-#include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/kernels/chord.hpp"
-#include "mpi/halo.hpp"
-#include "mpi/ranks_space.hpp"
-#include "mpi/spread_matrix.hpp"
+#include "mpi/link_halo.hpp"
 
 namespace matapprox::mpi {
-
-/// A chain of Chord factors P = W_1 ... W_M, or (P + P^T) / 2, distributed by rows of each factor.
-/// Products are bit-identical to kernels::chord_apply on the whole chain. [KYCY22, Sec. 3]
-///
-/// Memory in addition to the values, during a product: two panels. Addresses are reserved for all N
-/// rows of a panel; only the rows of this process and those that it is linked to take memory. The
-/// transposed product fetches the values of each factor's columns, which takes one more factor's
-/// rows.
-class ChordRows final : public SpreadMatrix {
- public:
-  /// `values`: those of this process's rows, as in SpreadChain; they must outlive the object.
-  ChordRows(SpreadChain chain, const double* values, bool transposed, bool symmetrized)
-      : chain_(std::move(chain)),
-        values_(values),
-        transposed_(transposed),
-        symmetrized_(symmetrized) {}
-
-  void multiply(const Process& process,
-                bool transposed,
-                const ConstMultiVectorView& X,
-                const MultiVectorView& Y) const override;
-
- private:
-  class Product;
-
-  SpreadChain chain_;
-  const double* values_;
-  bool transposed_;
-  bool symmetrized_;
-};
 
 /// The distribution of the factors of a Chord chain: each process has its rows of each factor, in
 /// the layout of ChordFactors with only these rows. Values and gradients belong to the caller.
@@ -131,46 +96,5 @@ ChordPattern broadcast_pattern(const Process& process, const ChordPattern* patte
 
 /// Returns the layout of the values of a chain whose factors have their rows distributed as `rows`.
 Layout chain_layout(const Layout& rows, const ChordPattern& pattern);
-
-/// A chain of Chord factors whose values remain distributed over all processes after a fit.
-/// Products are computed there, bit-identical to kernels::chord_apply.
-class SpreadChord final : public LinearOperator {
- public:
-  /// `values`: one column of a RanksSpace with the layout chain_layout() of even rows. Throws
-  /// NotAvailable if a process runs out of memory.
-  SpreadChord(const std::shared_ptr<Leader>& leader,
-              const ChordPattern& pattern,
-              std::shared_ptr<const MultiVector> values);
-  ~SpreadChord() override;
-  SpreadChord(const SpreadChord&) = delete;
-  SpreadChord(SpreadChord&&) = delete;
-  SpreadChord& operator=(const SpreadChord&) = delete;
-  SpreadChord& operator=(SpreadChord&&) = delete;
-
-  const std::shared_ptr<const MemorySpace>& memory_space() const override { return space_; }
-  Index rows() const override { return order_; }
-  Index cols() const override { return order_; }
-  Cost cost() const override;
-  std::string description() const override;
-
- private:
-  void do_apply(const ConstBlock& X, Block Y) const override { apply_host(false, X, Y); }
-  void do_apply_transpose(const ConstBlock& X, Block Y) const override { apply_host(true, X, Y); }
-  void do_apply_in_place(bool transposed,
-                         const ConstMultiVectorView& X,
-                         const MultiVectorView& Y) const override;
-  void apply_host(bool transposed, const ConstBlock& X, Block& Y) const;
-
-  Index order_;
-  std::shared_ptr<const MultiVector> values_;
-  std::shared_ptr<const RanksSpace> ranks_;
-  std::shared_ptr<const MemorySpace> space_;
-  Index matrix_;
-};
-
-/// Returns the same chain as a factor whose values stay distributed.
-PlacedChord spread_chord(const std::shared_ptr<Leader>& leader,
-                         const ChordPattern& pattern,
-                         std::shared_ptr<const MultiVector> values);
 
 }  // namespace matapprox::mpi

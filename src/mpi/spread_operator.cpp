@@ -6,8 +6,10 @@
 
 #include "mpi/block_workers.hpp"
 #include "mpi/chord_fit.hpp"
-#include "mpi/rows.hpp"
+#include "mpi/kernel_rows.hpp"
+#include "mpi/sparse_rows.hpp"
 #include "mpi/spread_chain.hpp"
+#include "mpi/spread_chord.hpp"
 
 namespace matapprox::mpi {
 namespace {

@@ -5,14 +5,12 @@
 
 #include "device/chord_objective.hpp"
 #include "device/processes.hpp"
-#include "matapprox/core/multi_vector.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/mpi/program.hpp"
 #include "matapprox/operators/covariance.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/sparse.hpp"
-#include "mpi/process.hpp"
 #include "mpi/ranks_space.hpp"
 
 namespace matapprox::mpi {

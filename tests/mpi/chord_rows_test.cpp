@@ -1,9 +1,10 @@
+#include "mpi/chord_rows.hpp"
+
 #include <gtest/gtest.h>
 
 #include <bit>
 
 #include "matapprox/kernels/chord.hpp"
-#include "mpi/spread_chain.hpp"
 #include "sent_bytes.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

@@ -1,3 +1,5 @@
+#include "mpi/dense_rows.hpp"
+
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -6,9 +8,8 @@
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/lazy.hpp"
-#include "mpi/halo.hpp"
 #include "mpi/processes.hpp"
-#include "mpi/rows.hpp"
+#include "mpi/row_exchange.hpp"
 #include "mpi/spread_operator.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

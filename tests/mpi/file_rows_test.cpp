@@ -1,3 +1,5 @@
+#include "mpi/file_rows.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,7 +13,6 @@
 #include "matapprox/io/load.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "mpi/processes.hpp"
-#include "mpi/rows.hpp"
 #include "mpi/spread_operator.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"

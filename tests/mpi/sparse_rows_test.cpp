@@ -1,3 +1,5 @@
+#include "mpi/sparse_rows.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -6,8 +8,6 @@
 #include <fstream>
 #include <optional>
 #include <vector>
-
-#include "mpi/rows.hpp"
 
 // All processes run these tests together (--together).
 namespace matapprox::mpi {

@@ -1,3 +1,5 @@
+#include "mpi/spread_chord.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
