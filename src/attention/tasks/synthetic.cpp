@@ -8,6 +8,8 @@
 #include "matapprox/attention/tasks/synthetic.hpp"
 
 namespace matapprox::tasks {
+// -------------------------------------------------------------------------------------- Adding
+
 namespace {
 
 constexpr double kAddingTolerance = 0.04;
@@ -74,6 +76,8 @@ std::unique_ptr<Task> adding_task(const AddingOptions& options, std::uint64_t se
   return std::make_unique<Adding>(options, seed);
 }
 
+// ------------------------------------------------------------------------------ Temporal order
+
 namespace {
 
 constexpr std::int32_t kNoiseSymbols = 4;  // a, b, c, d
@@ -129,6 +133,8 @@ void TemporalOrderOptions::visit(OptionVisitor& v) {
 std::unique_ptr<Task> temporal_order_task(const TemporalOrderOptions& options, std::uint64_t seed) {
   return std::make_unique<TemporalOrder>(options, seed);
 }
+
+// ---------------------------------------------------------------------------------------- Copy
 
 namespace {
 
@@ -197,6 +203,8 @@ void CopyOptions::visit(OptionVisitor& v) {
 std::unique_ptr<Task> copy_task(const CopyOptions& options, std::uint64_t seed) {
   return std::make_unique<Copy>(options, seed);
 }
+
+// -------------------------------------------------------------------------- Associative recall
 
 namespace {
 
@@ -287,6 +295,8 @@ std::unique_ptr<Task> associative_recall_task(const AssociativeRecallOptions& op
                                               std::uint64_t seed) {
   return std::make_unique<AssociativeRecall>(options, seed);
 }
+
+// ------------------------------------------------------------------------------------ Matching
 
 namespace {
 
