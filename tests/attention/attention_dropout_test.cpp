@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "attention/kernels/elementwise.hpp"
-#include "matapprox/attention/layers/block.hpp"
+#include "matapprox/attention/layers/dropout.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "support/attention.hpp"

@@ -63,21 +63,22 @@ void expect_layer(const Offsets& offsets, Index n, Index c, Index gap) {
   const Matrix G64 = G.template cast<double>();
 
   RowMajor<T> Y = RowMajor<T>::Constant(n, c, T{3});
-  chord_layer_forward<T>(offsets, W.data(), ldw, V.data(), Y.data(), n, c);
+  const ChordLayerShape shape{offsets, ldw, n, c};
+  chord_layer<T>().forward(shape, W.data(), V.data(), Y.data());
   EXPECT_LE((Y.template cast<double>() - A * V64).cwiseAbs().sum(),
             layer_tolerance<T>(links) * n * c);
 
   RowMajor<T> dV = RowMajor<T>::Constant(n, c, T{3});
-  chord_layer_backward_values<T>(offsets, W.data(), ldw, G.data(), dV.data(), n, c, false);
+  chord_layer<T>().backward_values(shape, W.data(), G.data(), dV.data(), false);
   const Matrix expected = A.transpose() * G64;
   EXPECT_LE((dV.template cast<double>() - expected).cwiseAbs().sum(),
             layer_tolerance<T>(links) * n * c);
-  chord_layer_backward_values<T>(offsets, W.data(), ldw, G.data(), dV.data(), n, c, true);
+  chord_layer<T>().backward_values(shape, W.data(), G.data(), dV.data(), true);
   EXPECT_LE((dV.template cast<double>() - 2.0 * expected).cwiseAbs().sum(),
             2.0 * layer_tolerance<T>(links) * n * c);
 
   RowMajor<T> dW = RowMajor<T>::Constant(n, ldw, T{3});
-  chord_layer_backward_weights<T>(offsets, V.data(), G.data(), dW.data(), ldw, n, c);
+  chord_layer<T>().backward_weights(shape, V.data(), G.data(), dW.data());
   const Matrix products = G64 * V64.transpose();
   for (Index i = 0; i < n; ++i) {
     for (Index k = 0; k < links; ++k) {
@@ -129,7 +130,7 @@ TEST_P(ChordLayer, ManyLinksAndNone) {
   expect_layers(offsets, 37);
   const std::vector<float> from(21, 1.0F);
   std::vector<float> to(21, 7.0F);
-  chord_layer_forward<float>({}, from.data(), 0, from.data(), to.data(), 7, 3);
+  chord_layer<float>().forward({{}, 0, 7, 3}, from.data(), from.data(), to.data());
   EXPECT_EQ(to, std::vector<float>(21, 0.0F));
 }
 
@@ -145,9 +146,11 @@ TEST_P(ChordLayer, LongSequences) {
   RowMajor<double> Y(n, c);
   RowMajor<double> dV(n, c);
   RowMajor<double> dW(n, links);
-  chord_layer_forward<double>(offsets, W.data(), links, V.data(), Y.data(), n, c);
-  chord_layer_backward_values<double>(offsets, W.data(), links, G.data(), dV.data(), n, c, false);
-  chord_layer_backward_weights<double>(offsets, V.data(), G.data(), dW.data(), links, n, c);
+  const ChordLayerShape shape{offsets, links, n, c};
+  const ChordLayerFunctions<double>& functions = chord_layer<double>();
+  functions.forward(shape, W.data(), V.data(), Y.data());
+  functions.backward_values(shape, W.data(), G.data(), dV.data(), false);
+  functions.backward_weights(shape, V.data(), G.data(), dW.data());
   for (const Index i : {0, 903, 904, 905, 4998, 4999}) {
     Eigen::RowVectorXd row = Eigen::RowVectorXd::Zero(c);
     for (Index k = 0; k < links; ++k) {

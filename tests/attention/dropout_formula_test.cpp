@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "matapprox/attention/layers/block.hpp"
+#include "matapprox/attention/layers/dropout.hpp"
 #include "support/attention.hpp"
 
 // Attention dropout in mechanisms that are not plain softmax: their effective matrix in training

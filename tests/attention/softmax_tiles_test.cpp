@@ -60,10 +60,7 @@ std::vector<T> powers(const std::vector<T>& x) {
                    .sums = sums.data(),
                    .result = sum_of_values.data(),
                    .scratch = scratch.data()},
-                  {keys, 1},
-                  {values, 1},
-                  2,
-                  {});
+                  {{keys, 1}, {values, 1}, 2, {}});
     result.push_back(scratch[2 * width - 1]);
   }
   return result;
@@ -167,8 +164,8 @@ void expect_dense(const TileCase& c, double tolerance) {
   TokenMatrix<T> dQ(c.queries, c.width);
   TokenMatrix<T> dK(c.keys, c.width);
   TokenMatrix<T> dV(c.keys, c.value_width);
-  core.forward(context, 0, Q, K, V, H, cache);
-  core.backward(context, 0, Q, K, V, H, dH, dQ, dK, dV, cache);
+  core.forward(context, {Q, K, V}, H, cache);
+  core.backward(context, {Q, K, V}, H, dH, {dQ, dK, dV}, cache);
   TokenMatrix<T> M = TokenMatrix<T>::Ones(c.queries, c.keys);
   attention::ProbabilityDropout(shape).apply<T>(context, 0, 0, 0, M);
   const auto real = [](const TokenMatrix<T>& A) { return Matrix(A.template cast<double>()); };
@@ -233,8 +230,8 @@ TEST(SoftmaxBlocks, QueriesWithoutKeysAreZero) {
   TokenMatrix<float> dQ(n, 32);
   TokenMatrix<float> dK(n, 32);
   TokenMatrix<float> dV(n, 32);
-  core.forward(context, 0, Q, Q, Q, H, cache);
-  core.backward(context, 0, Q, Q, Q, H, Q, dQ, dK, dV, cache);
+  core.forward(context, {Q, Q, Q}, H, cache);
+  core.backward(context, {Q, Q, Q}, H, Q, {dQ, dK, dV}, cache);
   for (const auto* A : {&H, &dQ, &dK, &dV}) {
     EXPECT_TRUE(A->allFinite());
     EXPECT_EQ(A->topRows(70), (TokenMatrix<float>::Zero(70, 32)));

@@ -11,24 +11,20 @@ struct MovingAverageOptions {
 template <class T>
 class MovingAverage final : public matapprox::attention::HeadCore<T> {
   using Index = matapprox::Index;
-  using LayerContext = matapprox::attention::LayerContext<T>;
+  using Context = matapprox::attention::Context<T>;
+  using HeadInputs = matapprox::attention::HeadInputs<T>;
+  using HeadGradients = matapprox::attention::HeadGradients<T>;
   using Cache = matapprox::attention::Cache<T>;
-  using In = matapprox::attention::ConstTokens<T>;
-  using Out = matapprox::attention::Tokens<T>;
+  using In = matapprox::attention::In<T>;
+  using Out = matapprox::attention::Out<T>;
 
  public:
   explicit MovingAverage(double decay) : decay_(decay) {}
 
-  void forward(const LayerContext& context,
-               Index /*head*/,
-               const In& /*Q*/,
-               const In& /*K*/,
-               const In& V,
-               Out H,
-               Cache& /*cache*/) const override {
-    for (Index i = 0; i < V.rows(); ++i) {
+  void forward(Context context, HeadInputs in, Out H, Cache& /*cache*/) const override {
+    for (Index i = 0; i < H.rows(); ++i) {
       if (matapprox::attention::is_token(context.mask, i)) {
-        H.row(i) = (T(1) - decay_) * V.row(i);
+        H.row(i) = (T(1) - decay_) * in.V.row(i);
         if (i > 0) H.row(i) += decay_ * H.row(i - 1);
       } else if (i > 0) {
         H.row(i) = H.row(i - 1);
@@ -38,22 +34,17 @@ class MovingAverage final : public matapprox::attention::HeadCore<T> {
     }
   }
 
-  void backward(const LayerContext& context,
-                Index /*head*/,
-                const In& /*Q*/,
-                const In& /*K*/,
-                const In& /*V*/,
-                const In& /*H*/,
-                const In& dH,
-                Out /*dQ*/,
-                Out /*dK*/,
-                Out dV,
+  void backward(Context context,
+                HeadInputs /*in*/,
+                In /*H*/,
+                In dH,
+                HeadGradients d,
                 Cache& /*cache*/) const override {
-    dV = dH;  // dH_i, to which the part of h_{i+1} is added below
-    for (Index i = dV.rows() - 1; i >= 0; --i) {
+    d.V = dH;  // dH_i, to which the part of h_{i+1} is added below
+    for (Index i = dH.rows() - 1; i >= 0; --i) {
       const bool token = matapprox::attention::is_token(context.mask, i);
-      if (i > 0) dV.row(i - 1) += (token ? decay_ : T(1)) * dV.row(i);
-      dV.row(i) *= token ? T(1) - decay_ : T(0);
+      if (i > 0) d.V.row(i - 1) += (token ? decay_ : T(1)) * d.V.row(i);
+      d.V.row(i) *= token ? T(1) - decay_ : T(0);
     }
   }
 

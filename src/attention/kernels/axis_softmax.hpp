@@ -7,7 +7,7 @@ namespace matapprox::attention {
 
 /// Y = softmax over each row of scale X.
 template <class T>
-void softmax_rows(const ConstTokens<T>& X, double scale, Tokens<T> Y) {
+void softmax_rows(In<T> X, double scale, Out<T> Y) {
   for (Index i = 0; i < X.rows(); ++i) {
     for (Index j = 0; j < X.cols(); ++j) Y(i, j) = X(i, j) * static_cast<T>(scale);
     kernels::softmax_row(Y.row(i).data(), Y.row(i).data(), Y.cols());
@@ -16,10 +16,7 @@ void softmax_rows(const ConstTokens<T>& X, double scale, Tokens<T> Y) {
 
 /// Computes dX from dY and the result Y of softmax_rows. dX and dY may be the same array.
 template <class T>
-void softmax_rows_backward(const ConstTokens<T>& Y,
-                           double scale,
-                           const ConstTokens<T>& dY,
-                           Tokens<T> dX) {
+void softmax_rows_backward(In<T> Y, double scale, In<T> dY, Out<T> dX) {
   for (Index i = 0; i < Y.rows(); ++i) {
     kernels::softmax_row_backward(
         Y.row(i).data(), dY.row(i).data(), dX.row(i).data(), Y.cols(), false);
@@ -27,13 +24,10 @@ void softmax_rows_backward(const ConstTokens<T>& Y,
   }
 }
 
-/// Y = softmax over each column of scale X. Rows of padding are left out and become 0.
+/// Sets `largest` to the largest entry of each column of X among the tokens. Returns false if there
+/// are none.
 template <class T>
-void softmax_columns(
-    const LayerContext<T>& context, Mask mask, const ConstTokens<T>& X, double scale, Tokens<T> Y) {
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> largest = scope.take(1, X.cols());
-  TokenMap<T> sum = scope.take(1, X.cols());
+bool largest_of_columns(Mask mask, In<T> X, Out<T> largest) {
   bool any = false;
   for (Index i = 0; i < X.rows(); ++i) {
     if (!is_token(mask, i)) continue;
@@ -42,6 +36,16 @@ void softmax_columns(
     }
     any = true;
   }
+  return any;
+}
+
+/// Y = softmax over each column of scale X. Rows of padding are left out and become 0.
+template <class T>
+void softmax_columns(Context<T> context, Mask mask, In<T> X, double scale, Out<T> Y) {
+  typename Workspace<T>::Scope scope(*context.workspace);
+  TokenMap<T> largest = scope.take(1, X.cols());
+  TokenMap<T> sum = scope.take(1, X.cols());
+  const bool any = largest_of_columns<T>(mask, X, largest);
   sum.setZero();
   for (Index i = 0; i < X.rows(); ++i) {
     if (!is_token(mask, i)) {
@@ -57,11 +61,7 @@ void softmax_columns(
 }
 
 template <class T>
-void softmax_columns_backward(const LayerContext<T>& context,
-                              const ConstTokens<T>& Y,
-                              double scale,
-                              const ConstTokens<T>& dY,
-                              Tokens<T> dX) {
+void softmax_columns_backward(Context<T> context, In<T> Y, double scale, In<T> dY, Out<T> dX) {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> mean = scope.take(1, Y.cols());
   mean.setZero();

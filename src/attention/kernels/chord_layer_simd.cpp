@@ -11,31 +11,10 @@
 
 #include "attention/kernels/chord_layer.hpp"
 
-#ifndef MATAPPROX_KERNELS_CHORD_LAYER_TYPES
-#define MATAPPROX_KERNELS_CHORD_LAYER_TYPES
-namespace matapprox::kernels::chord_layer {
-
-struct Shape {
-  std::span<const Index> offsets;
-  Index stride = 0;  // from one row of weights to the next
-  Index order = 0;   // n
-  Index width = 0;   // c
-};
-
-/// The functions of the header for one instruction set.
-template <class T>
-struct Functions {
-  void (*forward)(const Shape& shape, const T* W, const T* V, T* Y);
-  void (*backward_weights)(const Shape& shape, const T* V, const T* G, T* dW);
-  void (*backward_values)(const Shape& shape, const T* W, const T* G, T* dV, bool add);
-};
-
-}  // namespace matapprox::kernels::chord_layer
-#endif  // MATAPPROX_KERNELS_CHORD_LAYER_TYPES
-
 HWY_BEFORE_NAMESPACE();
-namespace matapprox::kernels::chord_layer::HWY_NAMESPACE {
+namespace matapprox::kernels::chord_layers::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using Shape = ChordLayerShape;
 
 // Vectors of at most one cache line.
 template <class T>
@@ -381,72 +360,36 @@ void backward_weights(const Shape& shape, const T* V, const T* G, T* dW) {
 }
 
 template <class T>
-constexpr Functions<T> kFunctions = {
+constexpr ChordLayerFunctions<T> kFunctions = {
     .forward = forward<T>,
     .backward_weights = backward_weights<T>,
     .backward_values = backward_values<T>,
 };
 
-const Functions<double>* double_functions() { return &kFunctions<double>; }
-const Functions<float>* float_functions() { return &kFunctions<float>; }
+const ChordLayerFunctions<double>* double_functions() { return &kFunctions<double>; }
+const ChordLayerFunctions<float>* float_functions() { return &kFunctions<float>; }
 
-}  // namespace matapprox::kernels::chord_layer::HWY_NAMESPACE
+}  // namespace matapprox::kernels::chord_layers::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace matapprox::kernels {
-namespace chord_layer {
+namespace chord_layers {
 
 HWY_EXPORT(double_functions);
 HWY_EXPORT(float_functions);
 
-template <class T>
-const Functions<T>& functions() {
-  if constexpr (sizeof(T) == sizeof(double)) {
-    return *HWY_DYNAMIC_DISPATCH(double_functions)();
-  } else {
-    return *HWY_DYNAMIC_DISPATCH(float_functions)();
-  }
+}  // namespace chord_layers
+
+template <>
+const ChordLayerFunctions<double>& chord_layer<double>() {
+  return *HWY_DYNAMIC_DISPATCH(chord_layers::double_functions)();
 }
 
-}  // namespace chord_layer
-
-template <class T>
-void chord_layer_forward(
-    std::span<const Index> offsets, const T* W, Index ldw, const T* V, T* Y, Index n, Index c) {
-  chord_layer::functions<T>().forward({offsets, ldw, n, c}, W, V, Y);
+template <>
+const ChordLayerFunctions<float>& chord_layer<float>() {
+  return *HWY_DYNAMIC_DISPATCH(chord_layers::float_functions)();
 }
-
-template <class T>
-void chord_layer_backward_weights(
-    std::span<const Index> offsets, const T* V, const T* G, T* dW, Index lddw, Index n, Index c) {
-  chord_layer::functions<T>().backward_weights({offsets, lddw, n, c}, V, G, dW);
-}
-
-template <class T>
-void chord_layer_backward_values(std::span<const Index> offsets,
-                                 const T* W,
-                                 Index ldw,
-                                 const T* G,
-                                 T* dV,
-                                 Index n,
-                                 Index c,
-                                 bool add) {
-  chord_layer::functions<T>().backward_values({offsets, ldw, n, c}, W, G, dV, add);
-}
-
-using Offsets = std::span<const Index>;
-template void chord_layer_forward(
-    Offsets, const double*, Index, const double*, double*, Index, Index);
-template void chord_layer_forward(Offsets, const float*, Index, const float*, float*, Index, Index);
-template void chord_layer_backward_weights(
-    Offsets, const double*, const double*, double*, Index, Index, Index);
-template void chord_layer_backward_weights(
-    Offsets, const float*, const float*, float*, Index, Index, Index);
-template void chord_layer_backward_values(
-    Offsets, const double*, Index, const double*, double*, Index, Index, bool);
-template void chord_layer_backward_values(
-    Offsets, const float*, Index, const float*, float*, Index, Index, bool);
 
 }  // namespace matapprox::kernels
 #endif  // HWY_ONCE

@@ -8,20 +8,15 @@ using kernels::Trans;
 
 /// Returns the transpose of a row-major view: the column-major block with the same numbers.
 template <class T>
-ConstBlockOf<T> transposed(const ConstTokens<T>& A) {
+ConstBlockOf<T> transposed(In<T> A) {
   return Eigen::Map<const MatrixOf<T>, 0, Eigen::OuterStride<>>(
       A.data(), A.cols(), A.rows(), Eigen::OuterStride<>(A.outerStride()));
 }
 
 /// C^T = alpha op(B)^T op(A)^T (+ C^T)
 template <class T>
-void multiply_as_gemm(Trans trans_a,
-                      const ConstTokens<T>& A,
-                      Trans trans_b,
-                      const ConstTokens<T>& B,
-                      Tokens<T>& C,
-                      double alpha,
-                      bool add) {
+void multiply_as_gemm(
+    Trans trans_a, In<T> A, Trans trans_b, In<T> B, Tokens<T>& C, double alpha, bool add) {
   kernels::gemm(trans_b,
                 transposed<T>(B),
                 trans_a,
@@ -35,20 +30,17 @@ void multiply_as_gemm(Trans trans_a,
 }  // namespace
 
 template <class T>
-void multiply(
-    const ConstTokens<T>& A, const ConstTokens<T>& B, Tokens<T> C, double alpha, bool add) {
+void multiply(In<T> A, In<T> B, Out<T> C, double alpha, bool add) {
   multiply_as_gemm<T>(Trans::kNo, A, Trans::kNo, B, C, alpha, add);
 }
 
 template <class T>
-void multiply_transposed(
-    const ConstTokens<T>& A, const ConstTokens<T>& B, Tokens<T> C, double alpha, bool add) {
+void multiply_transposed(In<T> A, In<T> B, Out<T> C, double alpha, bool add) {
   multiply_as_gemm<T>(Trans::kYes, A, Trans::kNo, B, C, alpha, add);
 }
 
 template <class T>
-void multiply_by_transpose(
-    const ConstTokens<T>& A, const ConstTokens<T>& B, Tokens<T> C, double alpha, bool add) {
+void multiply_by_transpose(In<T> A, In<T> B, Out<T> C, double alpha, bool add) {
   multiply_as_gemm<T>(Trans::kNo, A, Trans::kYes, B, C, alpha, add);
 }
 

@@ -37,6 +37,15 @@ struct TileRows {
   Index stride = 0;
 };
 
+/// A chunk of at most kChunkKeys keys, with their values.
+template <class T>
+struct KeyChunk {
+  TileRows<const T> keys = {};
+  TileRows<const T> values = {};
+  Index count = 0;
+  ChunkMask<T> mask = {};
+};
+
 /// A run of queries. Arrays have W of them; those beyond the run's queries are zeros.
 template <class T>
 struct ForwardRun {
@@ -76,19 +85,12 @@ struct SoftmaxTiles {
   /// X (rows x width) = factors o in^T for in (width x W) and one factor per row.
   void (*transpose_back)(
       const T* in, Index run, Index rows, Index width, const T* factors, TileRows<T> X);
-  /// Adds `count` keys to a run.
-  void (*forward)(const ForwardRun<T>& run,
-                  TileRows<const T> keys,
-                  TileRows<const T> values,
-                  Index count,
-                  const ChunkMask<T>& mask);
-  /// Adds to the gradients of `count` keys and values, whose rows are padded to whole vectors, and
-  /// to the gradient of the queries.
+  /// Adds a chunk of keys to a run.
+  void (*forward)(const ForwardRun<T>& run, const KeyChunk<T>& chunk);
+  /// Adds to the gradients of a chunk's keys and values, whose rows are padded to whole vectors,
+  /// and to the gradient of the queries.
   void (*backward)(const BackwardRun<T>& run,
-                   TileRows<const T> keys,
-                   TileRows<const T> values,
-                   Index count,
-                   const ChunkMask<T>& mask,
+                   const KeyChunk<T>& chunk,
                    TileRows<T> key_gradient,
                    TileRows<T> value_gradient);
 };

@@ -195,13 +195,10 @@ HWY_INLINE void spread(const T* P,
   }
 }
 
-/// Adds a chunk of `count` keys to a run of kVectors vectors.
+/// Adds a chunk of keys to a run of kVectors vectors.
 template <int kVectors, class T>
-void forward_vectors(const ForwardRun<T>& r,
-                     TileRows<const T> keys,
-                     TileRows<const T> values,
-                     Index count,
-                     const ChunkMask<T>& mask) {
+void forward_vectors(const ForwardRun<T>& r, const KeyChunk<T>& chunk) {
+  const auto& [keys, values, count, mask] = chunk;
   T* S = r.scratch;
   scores<kVectors>(r.queries, r.run, r.width, keys, count, values, S);
   if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, r.run, count, S);
@@ -212,23 +209,16 @@ void forward_vectors(const ForwardRun<T>& r,
 
 template <int kVectors, class T>
 void backward_vectors(const BackwardRun<T>& r,
-                      TileRows<const T> keys,
-                      TileRows<const T> values,
-                      Index count,
-                      const ChunkMask<T>& mask,
+                      const KeyChunk<T>& chunk,
                       TileRows<T> key_gradient,
                       TileRows<T> value_gradient) {
+  const auto& [keys, values, count, mask] = chunk;
   T* P = r.scratch;
   T* dS = r.scratch + kChunkKeys * r.run;
+  const TileRows<const T> ahead{value_gradient.data, value_gradient.stride};
   scores<kVectors>(r.queries, r.run, r.width, keys, count, values, P);
   if (mask.tokens != nullptr || mask.causal) hide(mask, r.run, r.run, count, P);
-  scores<kVectors>(r.gradients,
-                   r.run,
-                   r.value_width,
-                   values,
-                   count,
-                   {value_gradient.data, value_gradient.stride},
-                   dS);
+  scores<kVectors>(r.gradients, r.run, r.value_width, values, count, ahead, dS);
   if (mask.keep != nullptr) drop<kVectors>(mask, r.run, count, dS);
   slopes<kVectors>(r, count, P, dS);
   if (mask.keep != nullptr) drop<kVectors>(mask, r.run, count, P);
@@ -238,31 +228,22 @@ void backward_vectors(const BackwardRun<T>& r,
 }
 
 template <class T>
-void forward(const ForwardRun<T>& run,
-             TileRows<const T> keys,
-             TileRows<const T> values,
-             Index count,
-             const ChunkMask<T>& mask) {
+void forward(const ForwardRun<T>& run, const KeyChunk<T>& chunk) {
   const Index vectors = run.run / kLanes<T>;
-  if (vectors == 3) return forward_vectors<3>(run, keys, values, count, mask);
-  if (vectors == 2) return forward_vectors<2>(run, keys, values, count, mask);
-  forward_vectors<1>(run, keys, values, count, mask);
+  if (vectors == 3) return forward_vectors<3>(run, chunk);
+  if (vectors == 2) return forward_vectors<2>(run, chunk);
+  forward_vectors<1>(run, chunk);
 }
 
 template <class T>
 void backward(const BackwardRun<T>& run,
-              TileRows<const T> keys,
-              TileRows<const T> values,
-              Index count,
-              const ChunkMask<T>& mask,
+              const KeyChunk<T>& chunk,
               TileRows<T> key_gradient,
               TileRows<T> value_gradient) {
   const Index vectors = run.run / kLanes<T>;
-  if (vectors == 3)
-    return backward_vectors<3>(run, keys, values, count, mask, key_gradient, value_gradient);
-  if (vectors == 2)
-    return backward_vectors<2>(run, keys, values, count, mask, key_gradient, value_gradient);
-  backward_vectors<1>(run, keys, values, count, mask, key_gradient, value_gradient);
+  if (vectors == 3) return backward_vectors<3>(run, chunk, key_gradient, value_gradient);
+  if (vectors == 2) return backward_vectors<2>(run, chunk, key_gradient, value_gradient);
+  backward_vectors<1>(run, chunk, key_gradient, value_gradient);
 }
 
 template <class T>

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "attention/kernels/softmax_tiles.hpp"
-#include "matapprox/attention/layers/block.hpp"
+#include "matapprox/attention/layers/dropout.hpp"
 #include "matapprox/attention/layers/head_core.hpp"
 
 namespace matapprox::attention {
@@ -37,7 +37,7 @@ class AllTiles final : public TilePattern {
 };
 
 // Array of the cache: the binary logarithm of each row's sum of exponentials.
-inline constexpr std::size_t kLogSums = 0;
+inline constexpr Index kLogSums = 0;
 
 /// Softmax attention, H_i = sum_j exp(s_ij) v_j / sum_j exp(s_ij), s_ij = q_i . k_j / sqrt(p), over
 /// the tokens j in the tiles that query i attends to; H_i is 0 if there are none. The scores of a
@@ -56,23 +56,12 @@ class TiledSoftmaxCore final : public HeadCore<T> {
         dropout_(shape),
         pattern_(std::move(pattern)) {}
 
-  void forward(const LayerContext<T>& context,
-               Index head,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override;
-  void backward(const LayerContext<T>& context,
-                Index head,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& H,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override;
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> H,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override;
   /// Cost of head 0.
   AttentionCost cost(Index length, Index width) const override {
@@ -117,7 +106,19 @@ class TiledSoftmaxCore final : public HeadCore<T> {
   static void for_each_run(const RunShape& shape,
                            Index first,
                            Index last,
-                           const Function& function);
+                           const Function& function) {
+    Index number = 0;
+    for (Index i = first; i < last; ++number) {
+      const Index left = (last - i + shape.lanes - 1) / shape.lanes;
+      // Four vectors are split into two runs of two, which take less time than three and one.
+      const Index vectors =
+          left == shape.vectors + 1 ? (left + 1) / 2 : std::min(left, shape.vectors);
+      const Index width = vectors * shape.lanes;
+      const Index rows = std::min(width, last - i);
+      function(Run{number, i, rows, width});
+      i += rows;
+    }
+  }
   static Index runs_of(Index queries) {
     Index count = 0;
     for_each_run(tile_runs(), 0, queries, [&](const Run& run) { count = run.number + 1; });
@@ -144,59 +145,109 @@ class TiledSoftmaxCore final : public HeadCore<T> {
                      const BeginChunk& begin_chunk,
                      const Step& step,
                      const EndChunk& end_chunk,
-                     const End& end) const;
+                     const End& end) const {
+    const Index size = extent.size;
+    const Index query_tiles = (extent.queries + size - 1) / size;
+    const Index key_tiles = (extent.keys + size - 1) / size;
+    for (Index a = 0; a < query_tiles; ++a) {
+      const Index first = a * size;
+      const Index last = std::min(extent.queries, first + size);
+      for_each_run(extent.runs, first, last, begin);
+      for (Index b = 0; b < key_tiles; ++b) {
+        if (!pattern_->meets(extent.head, a, b, key_tiles)) continue;
+        const Index end_of_tile = std::min(extent.keys, (b + 1) * size);
+        const Index stop = causal_ ? std::min(end_of_tile, last) : end_of_tile;
+        for (Index j = b * size; j < stop; j += kChunk) {
+          const Index keys = std::min(kChunk, stop - j);
+          begin_chunk(j, keys);
+          for_each_run(extent.runs, first, last, [&](const Run& run) {
+            const Index seen = causal_ ? std::min(stop, run.i + run.rows) : stop;
+            if (j < seen) step(run, j, std::min(kChunk, seen - j));
+          });
+          end_chunk(j, keys);
+        }
+      }
+      for_each_run(extent.runs, first, last, end);
+    }
+  }
   /// Returns the mask of a chunk. Writes the words of dropout, one per query, to `keep`.
-  kernels::ChunkMask<T> mask_of(const LayerContext<T>& context,
+  kernels::ChunkMask<T> mask_of(Context<T> context,
                                 Index head,
-                                Index i,
-                                Index rows,
+                                const Run& run,
                                 Index j,
                                 Index keys,
-                                std::uint64_t* keep) const;
-  // The variant with products of packed blocks, for float.
-  bool takes_blocks(const ConstTokens<T>& Q,
-                    const ConstTokens<T>& K,
-                    const ConstTokens<T>& V) const {
-    return kernels::softmax_blocks() != nullptr &&
-           std::min(Q.cols(), V.cols()) >= kMinPackedWidth &&
-           std::min(Q.rows(), pattern_->packed_size()) >= kBlockRuns.lanes &&
-           K.rows() >= kMinPackedKeys;
+                                std::uint64_t* keep) const {
+    kernels::ChunkMask<T> mask;
+    if (!context.mask.empty()) mask.tokens = context.mask.data() + j;
+    mask.causal = causal_ && j + keys > run.i + 1;
+    mask.before = run.i - j;
+    if (dropout_.acts(context)) {
+      dropout_.keep_words(context.random, head, run.i, run.rows, j, keep);
+      mask.keep = keep;
+      mask.keep_scale = T(1 / (1 - dropout_.rate()));
+    }
+    return mask;
   }
-  void forward_blocks(const LayerContext<T>& context,
-                      Index head,
-                      const ConstTokens<T>& Q,
-                      const ConstTokens<T>& K,
-                      const ConstTokens<T>& V,
-                      Tokens<T> H,
-                      Cache<T>& cache) const;
-  void backward_blocks(const LayerContext<T>& context,
-                       Index head,
-                       const ConstTokens<T>& Q,
-                       const ConstTokens<T>& K,
-                       const ConstTokens<T>& V,
-                       const ConstTokens<T>& H,
-                       const ConstTokens<T>& dH,
-                       Tokens<T> dQ,
-                       Tokens<T> dK,
-                       Tokens<T> dV,
+  /// Returns the keys j, j + 1, ... for a run.
+  kernels::KeyChunk<T> chunk(Context<T> context,
+                             const HeadInputs<T>& in,
+                             const Run& run,
+                             Index j,
+                             Index keys,
+                             std::uint64_t* keep) const {
+    return {
+        rows_of(in.K, j), rows_of(in.V, j), keys, mask_of(context, in.head, run, j, keys, keep)};
+  }
+  // The variant with products of packed blocks, for float.
+  bool takes_blocks(HeadInputs<T> in) const {
+    return kernels::softmax_blocks() != nullptr &&
+           std::min(in.Q.cols(), in.V.cols()) >= kMinPackedWidth &&
+           std::min(in.Q.rows(), pattern_->packed_size()) >= kBlockRuns.lanes &&
+           in.K.rows() >= kMinPackedKeys;
+  }
+  void forward_blocks(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const;
+  void backward_blocks(Context<T> context,
+                       HeadInputs<T> in,
+                       In<T> H,
+                       In<T> dH,
+                       HeadGradients<T> d,
                        Cache<T>& cache) const;
   /// Writes the logarithms of a run's sums, and the `factors` by which the rows of its result are
   /// multiplied.
   void finish_sums(
-      const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const;
+      const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const {
+    for (Index a = 0; a < run.rows; ++a) {
+      const bool empty = largest[a] == -std::numeric_limits<T>::infinity();
+      // Without keys the row is 0, and 0 in place of -inf keeps the backward pass finite.
+      log_sums(run.i + a, 0) = empty ? T(0) : largest[a] + std::log2(sums[a]);
+      factors[a] = empty ? T(0) : T(1) / sums[a];
+    }
+  }
   /// Sets `means` and `logarithms` of each query for the backward pass, with zeros beyond a run's
   /// rows.
   void set_means(const Run& run,
-                 const ConstTokens<T>& H,
-                 const ConstTokens<T>& dH,
+                 In<T> H,
+                 In<T> dH,
                  const TokenMap<T>& log_sums,
                  T* means,
-                 T* logarithms) const;
+                 T* logarithms) const {
+    std::fill_n(means, run.width, T(0));
+    std::fill_n(logarithms, run.width, T(0));
+    for (Index a = 0; a < run.rows; ++a) {
+      means[a] = dH.row(run.i + a).dot(H.row(run.i + a)) * T(scale());
+      logarithms[a] = log_sums(run.i + a, 0);
+    }
+  }
+  /// Sets the rows of a run in X to factors o in^T.
+  static void write_rows(const Run& run, const T* in, const T* factors, Out<T> X) {
+    const kernels::TileRows<T> rows{X.data() + run.i * X.outerStride(), X.outerStride()};
+    kernels::softmax_tiles<T>().transpose_back(in, run.width, run.rows, X.cols(), factors, rows);
+  }
   double scale() const { return 1 / std::sqrt(static_cast<double>(head_width_)); }
   static Index round_up(Index value, Index multiple) {
     return (value + multiple - 1) / multiple * multiple;
   }
-  static kernels::TileRows<const T> rows_of(const ConstTokens<T>& X, Index first) {
+  static kernels::TileRows<const T> rows_of(In<T> X, Index first) {
     return {X.data() + first * X.outerStride(), X.outerStride()};
   }
 
@@ -207,121 +258,20 @@ class TiledSoftmaxCore final : public HeadCore<T> {
 };
 
 template <class T>
-template <class Function>
-void TiledSoftmaxCore<T>::for_each_run(const RunShape& shape,
-                                       Index first,
-                                       Index last,
-                                       const Function& function) {
-  Index number = 0;
-  for (Index i = first; i < last; ++number) {
-    const Index left = (last - i + shape.lanes - 1) / shape.lanes;
-    // Four vectors are split into two runs of two, which take less time than three and one.
-    const Index vectors =
-        left == shape.vectors + 1 ? (left + 1) / 2 : std::min(left, shape.vectors);
-    const Index width = vectors * shape.lanes;
-    const Index rows = std::min(width, last - i);
-    function(Run{number, i, rows, width});
-    i += rows;
-  }
-}
-
-template <class T>
-template <class Begin, class BeginChunk, class Step, class EndChunk, class End>
-void TiledSoftmaxCore<T>::for_each_tile(const Extent& extent,
-                                        const Begin& begin,
-                                        const BeginChunk& begin_chunk,
-                                        const Step& step,
-                                        const EndChunk& end_chunk,
-                                        const End& end) const {
-  const Index size = extent.size;
-  const Index query_tiles = (extent.queries + size - 1) / size;
-  const Index key_tiles = (extent.keys + size - 1) / size;
-  for (Index a = 0; a < query_tiles; ++a) {
-    const Index first = a * size;
-    const Index last = std::min(extent.queries, first + size);
-    for_each_run(extent.runs, first, last, begin);
-    for (Index b = 0; b < key_tiles; ++b) {
-      if (!pattern_->meets(extent.head, a, b, key_tiles)) continue;
-      const Index end_of_tile = std::min(extent.keys, (b + 1) * size);
-      const Index stop = causal_ ? std::min(end_of_tile, last) : end_of_tile;
-      for (Index j = b * size; j < stop; j += kChunk) {
-        const Index keys = std::min(kChunk, stop - j);
-        begin_chunk(j, keys);
-        for_each_run(extent.runs, first, last, [&](const Run& run) {
-          const Index seen = causal_ ? std::min(stop, run.i + run.rows) : stop;
-          if (j < seen) step(run, j, std::min(kChunk, seen - j));
-        });
-        end_chunk(j, keys);
-      }
-    }
-    for_each_run(extent.runs, first, last, end);
-  }
-}
-
-template <class T>
-kernels::ChunkMask<T> TiledSoftmaxCore<T>::mask_of(const LayerContext<T>& context,
-                                                   Index head,
-                                                   Index i,
-                                                   Index rows,
-                                                   Index j,
-                                                   Index keys,
-                                                   std::uint64_t* keep) const {
-  kernels::ChunkMask<T> mask;
-  if (!context.mask.empty()) mask.tokens = context.mask.data() + j;
-  mask.causal = causal_ && j + keys > i + 1;
-  mask.before = i - j;
-  if (dropout_.acts(context)) {
-    dropout_.keep_words(context, head, i, rows, j, keep);
-    mask.keep = keep;
-    mask.keep_scale = T(1 / (1 - dropout_.rate()));
-  }
-  return mask;
-}
-
-template <class T>
-void TiledSoftmaxCore<T>::finish_sums(
-    const Run& run, const T* largest, const T* sums, TokenMap<T> log_sums, T* factors) const {
-  for (Index a = 0; a < run.rows; ++a) {
-    const bool empty = largest[a] == -std::numeric_limits<T>::infinity();
-    // Without keys the row is 0, and 0 in place of -inf keeps the backward pass finite.
-    log_sums(run.i + a, 0) = empty ? T(0) : largest[a] + std::log2(sums[a]);
-    factors[a] = empty ? T(0) : T(1) / sums[a];
-  }
-}
-
-template <class T>
-void TiledSoftmaxCore<T>::set_means(const Run& run,
-                                    const ConstTokens<T>& H,
-                                    const ConstTokens<T>& dH,
-                                    const TokenMap<T>& log_sums,
-                                    T* means,
-                                    T* logarithms) const {
-  std::fill_n(means, run.width, T(0));
-  std::fill_n(logarithms, run.width, T(0));
-  for (Index a = 0; a < run.rows; ++a) {
-    means[a] = dH.row(run.i + a).dot(H.row(run.i + a)) * T(scale());
-    logarithms[a] = log_sums(run.i + a, 0);
-  }
-}
-
-template <class T>
-void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
-                                  Index head,
-                                  const ConstTokens<T>& Q,
-                                  const ConstTokens<T>& K,
-                                  const ConstTokens<T>& V,
-                                  Tokens<T> H,
+void TiledSoftmaxCore<T>::forward(Context<T> context,
+                                  HeadInputs<T> in,
+                                  Out<T> H,
                                   Cache<T>& cache) const {
   if constexpr (std::is_same_v<T, float>) {
-    if (takes_blocks(Q, K, V)) return forward_blocks(context, head, Q, K, V, H, cache);
+    if (takes_blocks(in)) return forward_blocks(context, in, H, cache);
   }
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const Index longest = tile.lanes * tile.vectors;
-  const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
-  const Index v = round_up(V.cols(), kRounding);
-  TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
+  const Index runs = runs_of(std::min(pattern_->size(), in.Q.rows()));
+  const Index v = round_up(in.V.cols(), kRounding);
+  TokenMap<T> log_sums = cache.array(kLogSums, in.Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(runs * Q.cols(), longest);
+  TokenMap<T> queries = scope.take(runs * in.Q.cols(), longest);
   TokenMap<T> results = scope.take(runs * v, longest);
   TokenMap<T> largest = scope.take(runs, longest);
   TokenMap<T> sums = scope.take(runs, longest);
@@ -330,78 +280,63 @@ void TiledSoftmaxCore<T>::forward(const LayerContext<T>& context,
   std::array<std::uint64_t, kMaxRun> keep{};
   const auto state = [&](const Run& run) {
     return kernels::ForwardRun<T>{.run = run.width,
-                                  .width = Q.cols(),
-                                  .value_width = V.cols(),
-                                  .queries = queries.row(run.number * Q.cols()).data(),
+                                  .width = in.Q.cols(),
+                                  .value_width = in.V.cols(),
+                                  .queries = queries.row(run.number * in.Q.cols()).data(),
                                   .largest = largest.row(run.number).data(),
                                   .sums = sums.row(run.number).data(),
                                   .result = results.row(run.number * v).data(),
                                   .scratch = scratch.data()};
   };
   const auto begin = [&](const Run& run) {
-    tile.transpose(rows_of(Q, run.i),
+    tile.transpose(rows_of(in.Q, run.i),
                    run.rows,
-                   Q.cols(),
+                   in.Q.cols(),
                    T(scale() * std::numbers::log2e),
                    run.width,
-                   queries.row(run.number * Q.cols()).data());
+                   queries.row(run.number * in.Q.cols()).data());
     largest.row(run.number).setConstant(-std::numeric_limits<T>::infinity());
     sums.row(run.number).setZero();
     results.middleRows(run.number * v, v).setZero();
   };
   const auto step = [&](const Run& run, Index j, Index keys) {
-    tile.forward(state(run),
-                 rows_of(K, j),
-                 rows_of(V, j),
-                 keys,
-                 mask_of(context, head, run.i, run.rows, j, keys, keep.data()));
+    tile.forward(state(run), chunk(context, in, run, j, keys, keep.data()));
   };
   const auto end = [&](const Run& run) {
     finish_sums(
         run, largest.row(run.number).data(), sums.row(run.number).data(), log_sums, factors.data());
-    tile.transpose_back(results.row(run.number * v).data(),
-                        run.width,
-                        run.rows,
-                        V.cols(),
-                        factors.data(),
-                        {H.data() + run.i * H.outerStride(), H.outerStride()});
+    write_rows(run, results.row(run.number * v).data(), factors.data(), H);
   };
   const auto nothing = [](Index /*j*/, Index /*keys*/) {};
-  for_each_tile(extent(head, Q.rows(), K.rows()), begin, nothing, step, nothing, end);
+  for_each_tile(extent(in.head, in.Q.rows(), in.K.rows()), begin, nothing, step, nothing, end);
 }
 
 /// P = softmax(S) is recomputed from the logarithms of the sums. M is the mask of dropout:
 /// dV = (P o M)^T dH, dS = P o (dH V^T o M - (dH o H) 1), dQ = scale dS K, dK = scale dS^T Q.
 template <class T>
-void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
-                                   Index head,
-                                   const ConstTokens<T>& Q,
-                                   const ConstTokens<T>& K,
-                                   const ConstTokens<T>& V,
-                                   const ConstTokens<T>& H,
-                                   const ConstTokens<T>& dH,
-                                   Tokens<T> dQ,
-                                   Tokens<T> dK,
-                                   Tokens<T> dV,
+void TiledSoftmaxCore<T>::backward(Context<T> context,
+                                   HeadInputs<T> in,
+                                   In<T> H,
+                                   In<T> dH,
+                                   HeadGradients<T> d,
                                    Cache<T>& cache) const {
   if constexpr (std::is_same_v<T, float>) {
-    if (takes_blocks(Q, K, V))
-      return backward_blocks(context, head, Q, K, V, H, dH, dQ, dK, dV, cache);
+    if (takes_blocks(in)) return backward_blocks(context, in, H, dH, d, cache);
   }
   const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const Index longest = tile.lanes * tile.vectors;
-  const Index runs = runs_of(std::min(pattern_->size(), Q.rows()));
-  const Index p = round_up(Q.cols(), tile.lanes);
-  const Index v = round_up(V.cols(), tile.lanes);
-  const Index gradient_rows_of_run = round_up(Q.cols(), kRounding);
+  const Index runs = runs_of(std::min(pattern_->size(), in.Q.rows()));
+  const Index p = round_up(in.Q.cols(), tile.lanes);
+  const Index v = round_up(in.V.cols(), tile.lanes);
+  const Index gradient_rows_of_run = round_up(in.Q.cols(), kRounding);
   // If rows are not whole vectors, the kernels read padded copies of them and add up gradients in
   // padded rows.
-  const bool whole_keys = p == Q.cols();
-  const bool whole_values = v == V.cols();
-  const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
+  const bool whole_keys = p == in.Q.cols();
+  const bool whole_values = v == in.V.cols();
+  const TokenMap<T> log_sums = cache.array(kLogSums, in.Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(runs * Q.cols(), longest);
-  TokenMap<T> gradients = scope.take(runs * V.cols(), longest);
+  TokenMap<T> queries = scope.take(runs * in.Q.cols(), longest);
+  TokenMap<T> gradients = scope.take(runs * in.V.cols(), longest);
   TokenMap<T> query_gradients = scope.take(runs * gradient_rows_of_run, longest);
   TokenMap<T> means = scope.take(runs, longest);
   TokenMap<T> logarithms = scope.take(runs, longest);
@@ -409,38 +344,40 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
   TokenMap<T> scratch = scope.take(2 * kChunk, longest);
   TokenMap<T> wide_Q = scope.take(whole_keys ? 0 : runs * longest, p);
   TokenMap<T> wide_dH = scope.take(whole_values ? 0 : runs * longest, v);
-  TokenMap<T> wide_dK = scope.take(whole_keys ? 0 : K.rows(), p);
-  TokenMap<T> wide_dV = scope.take(whole_values ? 0 : V.rows(), v);
-  const kernels::TileRows<T> key_gradient = whole_keys
-                                                ? kernels::TileRows<T>{dK.data(), dK.outerStride()}
-                                                : kernels::TileRows<T>{wide_dK.data(), p};
+  TokenMap<T> wide_dK = scope.take(whole_keys ? 0 : in.K.rows(), p);
+  TokenMap<T> wide_dV = scope.take(whole_values ? 0 : in.V.rows(), v);
+  const kernels::TileRows<T> key_gradient =
+      whole_keys ? kernels::TileRows<T>{d.K.data(), d.K.outerStride()}
+                 : kernels::TileRows<T>{wide_dK.data(), p};
   const kernels::TileRows<T> value_gradient =
-      whole_values ? kernels::TileRows<T>{dV.data(), dV.outerStride()}
+      whole_values ? kernels::TileRows<T>{d.V.data(), d.V.outerStride()}
                    : kernels::TileRows<T>{wide_dV.data(), v};
   std::array<std::uint64_t, kMaxRun> keep{};
-  dK.setZero();
-  dV.setZero();
+  d.K.setZero();
+  d.V.setZero();
   wide_Q.setZero();
   wide_dH.setZero();
   wide_dK.setZero();
   wide_dV.setZero();
   ones.setOnes();
   const auto begin = [&](const Run& run) {
-    tile.transpose(rows_of(Q, run.i),
+    tile.transpose(rows_of(in.Q, run.i),
                    run.rows,
-                   Q.cols(),
+                   in.Q.cols(),
                    T(scale() * std::numbers::log2e),
                    run.width,
-                   queries.row(run.number * Q.cols()).data());
+                   queries.row(run.number * in.Q.cols()).data());
     tile.transpose(rows_of(dH, run.i),
                    run.rows,
-                   V.cols(),
+                   in.V.cols(),
                    T(scale()),
                    run.width,
-                   gradients.row(run.number * V.cols()).data());
+                   gradients.row(run.number * in.V.cols()).data());
     const Index first = run.number * longest;
-    if (!whole_keys) wide_Q.block(first, 0, run.rows, Q.cols()) = Q.middleRows(run.i, run.rows);
-    if (!whole_values) wide_dH.block(first, 0, run.rows, V.cols()) = dH.middleRows(run.i, run.rows);
+    if (!whole_keys)
+      wide_Q.block(first, 0, run.rows, in.Q.cols()) = in.Q.middleRows(run.i, run.rows);
+    if (!whole_values)
+      wide_dH.block(first, 0, run.rows, in.V.cols()) = dH.middleRows(run.i, run.rows);
     set_means(
         run, H, dH, log_sums, means.row(run.number).data(), logarithms.row(run.number).data());
     query_gradients.middleRows(run.number * gradient_rows_of_run, gradient_rows_of_run).setZero();
@@ -450,36 +387,29 @@ void TiledSoftmaxCore<T>::backward(const LayerContext<T>& context,
     const kernels::BackwardRun<T> state{
         .run = run.width,
         .rows = run.rows,
-        .width = Q.cols(),
-        .value_width = V.cols(),
-        .queries = queries.row(run.number * Q.cols()).data(),
-        .gradients = gradients.row(run.number * V.cols()).data(),
+        .width = in.Q.cols(),
+        .value_width = in.V.cols(),
+        .queries = queries.row(run.number * in.Q.cols()).data(),
+        .gradients = gradients.row(run.number * in.V.cols()).data(),
         .log_sums = logarithms.row(run.number).data(),
         .means = means.row(run.number).data(),
-        .query_rows = whole_keys ? rows_of(Q, run.i) : rows_of(wide_Q, first),
+        .query_rows = whole_keys ? rows_of(in.Q, run.i) : rows_of(wide_Q, first),
         .gradient_rows = whole_values ? rows_of(dH, run.i) : rows_of(wide_dH, first),
         .query_gradient = query_gradients.row(run.number * gradient_rows_of_run).data(),
         .scratch = scratch.data()};
     tile.backward(state,
-                  rows_of(K, j),
-                  rows_of(V, j),
-                  keys,
-                  mask_of(context, head, run.i, run.rows, j, keys, keep.data()),
+                  chunk(context, in, run, j, keys, keep.data()),
                   {key_gradient.data + j * key_gradient.stride, key_gradient.stride},
                   {value_gradient.data + j * value_gradient.stride, value_gradient.stride});
   };
   const auto end = [&](const Run& run) {
-    tile.transpose_back(query_gradients.row(run.number * gradient_rows_of_run).data(),
-                        run.width,
-                        run.rows,
-                        Q.cols(),
-                        ones.data(),
-                        {dQ.data() + run.i * dQ.outerStride(), dQ.outerStride()});
+    write_rows(
+        run, query_gradients.row(run.number * gradient_rows_of_run).data(), ones.data(), d.Q);
   };
   const auto nothing = [](Index /*j*/, Index /*keys*/) {};
-  for_each_tile(extent(head, Q.rows(), K.rows()), begin, nothing, step, nothing, end);
-  if (!whole_keys) dK = wide_dK.leftCols(Q.cols());
-  if (!whole_values) dV = wide_dV.leftCols(V.cols());
+  for_each_tile(extent(in.head, in.Q.rows(), in.K.rows()), begin, nothing, step, nothing, end);
+  if (!whole_keys) d.K = wide_dK.leftCols(in.Q.cols());
+  if (!whole_values) d.V = wide_dV.leftCols(in.V.cols());
 }
 
 }  // namespace matapprox::attention

@@ -17,37 +17,33 @@ struct PackedSize {
 };
 
 template <class T>
-void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
-                                         Index head,
-                                         const ConstTokens<T>& Q,
-                                         const ConstTokens<T>& K,
-                                         const ConstTokens<T>& V,
-                                         Tokens<T> H,
+void TiledSoftmaxCore<T>::forward_blocks(Context<T> context,
+                                         HeadInputs<T> in,
+                                         Out<T> H,
                                          Cache<T>& cache) const {
   using kernels::BlockForm;
   const kernels::SoftmaxBlocks& blocks = *kernels::softmax_blocks();
-  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const kernels::AmxScope tiles;
   constexpr Index kRunQueries = kernels::SoftmaxBlocks::kRun;
   const Index size = pattern_->packed_size();
-  const Index runs = PackedSize::whole(std::min(size, Q.rows()), kRunQueries);
-  const Index v = round_up(V.cols(), kernels::kAmxSide);
-  TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
+  const Index runs = PackedSize::whole(std::min(size, in.Q.rows()), kRunQueries);
+  const Index v = round_up(in.V.cols(), kernels::kAmxSide);
+  TokenMap<T> log_sums = cache.array(kLogSums, in.Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(runs, PackedSize::right(Q.cols(), kRunQueries));
+  TokenMap<T> queries = scope.take(runs, PackedSize::right(in.Q.cols(), kRunQueries));
   TokenMap<T> results = scope.take(runs, v * kRunQueries);
   TokenMap<T> largest = scope.take(runs, kRunQueries);
   TokenMap<T> sums = scope.take(runs, kRunQueries);
   TokenMap<T> factors = scope.take(1, kRunQueries);
-  TokenMap<T> keys = scope.take(1, PackedSize::left(kChunk, Q.cols()));
-  TokenMap<T> values = scope.take(1, PackedSize::left(V.cols(), kChunk));
+  TokenMap<T> keys = scope.take(1, PackedSize::left(kChunk, in.Q.cols()));
+  TokenMap<T> values = scope.take(1, PackedSize::left(in.V.cols(), kChunk));
   TokenMap<T> scratch =
       scope.take(1, kChunk * kRunQueries + PackedSize::right(kChunk, kRunQueries));
   std::array<std::uint64_t, kMaxRun> keep{};
   const auto begin = [&](const Run& run) {
-    blocks.pack(rows_of(Q, run.i),
+    blocks.pack(rows_of(in.Q, run.i),
                 run.rows,
-                Q.cols(),
+                in.Q.cols(),
                 BlockForm::kRightOfTranspose,
                 T(scale() * std::numbers::log2e),
                 queries.row(run.number).data());
@@ -56,13 +52,14 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
     results.row(run.number).setZero();
   };
   const auto begin_chunk = [&](Index j, Index count) {
-    blocks.pack(rows_of(K, j), count, K.cols(), BlockForm::kLeft, T(1), keys.data());
-    blocks.pack(rows_of(V, j), count, V.cols(), BlockForm::kLeftOfTranspose, T(1), values.data());
+    blocks.pack(rows_of(in.K, j), count, in.K.cols(), BlockForm::kLeft, T(1), keys.data());
+    blocks.pack(
+        rows_of(in.V, j), count, in.V.cols(), BlockForm::kLeftOfTranspose, T(1), values.data());
   };
   const auto step = [&](const Run& run, Index j, Index count) {
     blocks.forward({.run = kRunQueries,
-                    .width = Q.cols(),
-                    .value_width = V.cols(),
+                    .width = in.Q.cols(),
+                    .value_width = in.V.cols(),
                     .queries = queries.row(run.number).data(),
                     .largest = largest.row(run.number).data(),
                     .sums = sums.row(run.number).data(),
@@ -71,93 +68,85 @@ void TiledSoftmaxCore<T>::forward_blocks(const LayerContext<T>& context,
                    keys.data(),
                    values.data(),
                    count,
-                   mask_of(context, head, run.i, run.rows, j, count, keep.data()));
+                   mask_of(context, in.head, run, j, count, keep.data()));
   };
   const auto end = [&](const Run& run) {
     finish_sums(
         run, largest.row(run.number).data(), sums.row(run.number).data(), log_sums, factors.data());
-    tile.transpose_back(results.row(run.number).data(),
-                        kRunQueries,
-                        run.rows,
-                        V.cols(),
-                        factors.data(),
-                        {H.data() + run.i * H.outerStride(), H.outerStride()});
+    write_rows(run, results.row(run.number).data(), factors.data(), H);
   };
   const auto nothing = [](Index /*j*/, Index /*count*/) {};
-  for_each_tile(
-      {head, Q.rows(), K.rows(), size, kBlockRuns}, begin, begin_chunk, step, nothing, end);
+  for_each_tile({in.head, in.Q.rows(), in.K.rows(), size, kBlockRuns},
+                begin,
+                begin_chunk,
+                step,
+                nothing,
+                end);
 }
 
 template <class T>
-void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
-                                          Index head,
-                                          const ConstTokens<T>& Q,
-                                          const ConstTokens<T>& K,
-                                          const ConstTokens<T>& V,
-                                          const ConstTokens<T>& H,
-                                          const ConstTokens<T>& dH,
-                                          Tokens<T> dQ,
-                                          Tokens<T> dK,
-                                          Tokens<T> dV,
+void TiledSoftmaxCore<T>::backward_blocks(Context<T> context,
+                                          HeadInputs<T> in,
+                                          In<T> H,
+                                          In<T> dH,
+                                          HeadGradients<T> d,
                                           Cache<T>& cache) const {
   using kernels::BlockForm;
   const kernels::SoftmaxBlocks& blocks = *kernels::softmax_blocks();
-  const kernels::SoftmaxTiles<T>& tile = kernels::softmax_tiles<T>();
   const kernels::AmxScope tiles;
   constexpr Index kRunQueries = kernels::SoftmaxBlocks::kRun;
   const Index size = pattern_->packed_size();
-  const Index runs = PackedSize::whole(std::min(size, Q.rows()), kRunQueries);
-  const Index p = round_up(Q.cols(), kernels::kAmxSide);
-  const Index v = round_up(V.cols(), kernels::kAmxSide);
-  const TokenMap<T> log_sums = cache.array(kLogSums, Q.rows(), 1);
+  const Index runs = PackedSize::whole(std::min(size, in.Q.rows()), kRunQueries);
+  const Index p = round_up(in.Q.cols(), kernels::kAmxSide);
+  const Index v = round_up(in.V.cols(), kernels::kAmxSide);
+  const TokenMap<T> log_sums = cache.array(kLogSums, in.Q.rows(), 1);
   typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> queries = scope.take(runs, PackedSize::right(Q.cols(), kRunQueries));
-  TokenMap<T> gradients = scope.take(runs, PackedSize::right(V.cols(), kRunQueries));
-  TokenMap<T> query_rows = scope.take(runs, PackedSize::right(kRunQueries, Q.cols()));
-  TokenMap<T> gradient_rows = scope.take(runs, PackedSize::right(kRunQueries, V.cols()));
+  TokenMap<T> queries = scope.take(runs, PackedSize::right(in.Q.cols(), kRunQueries));
+  TokenMap<T> gradients = scope.take(runs, PackedSize::right(in.V.cols(), kRunQueries));
+  TokenMap<T> query_rows = scope.take(runs, PackedSize::right(kRunQueries, in.Q.cols()));
+  TokenMap<T> gradient_rows = scope.take(runs, PackedSize::right(kRunQueries, in.V.cols()));
   TokenMap<T> query_gradients = scope.take(runs, p * kRunQueries);
   TokenMap<T> means = scope.take(runs, kRunQueries);
   TokenMap<T> logarithms = scope.take(runs, kRunQueries);
   TokenMap<T> ones = scope.take(1, kRunQueries);
-  TokenMap<T> keys = scope.take(1, PackedSize::left(kChunk, Q.cols()));
-  TokenMap<T> keys_of_transpose = scope.take(1, PackedSize::left(Q.cols(), kChunk));
-  TokenMap<T> values = scope.take(1, PackedSize::left(kChunk, V.cols()));
+  TokenMap<T> keys = scope.take(1, PackedSize::left(kChunk, in.Q.cols()));
+  TokenMap<T> keys_of_transpose = scope.take(1, PackedSize::left(in.Q.cols(), kChunk));
+  TokenMap<T> values = scope.take(1, PackedSize::left(kChunk, in.V.cols()));
   TokenMap<T> key_gradient = scope.take(kChunk, p);
   TokenMap<T> value_gradient = scope.take(kChunk, v);
   TokenMap<T> scratch =
       scope.take(1, 2 * kChunk * kRunQueries + 3 * PackedSize::right(kChunk, kRunQueries));
   std::array<std::uint64_t, kMaxRun> keep{};
-  dK.setZero();
-  dV.setZero();
+  d.K.setZero();
+  d.V.setZero();
   ones.setOnes();
   const auto begin = [&](const Run& run) {
-    const auto pack =
-        [&](const ConstTokens<T>& X, double factor, TokenMap<T>& of_transpose, TokenMap<T>& rows) {
-          blocks.pack(rows_of(X, run.i),
-                      run.rows,
-                      X.cols(),
-                      BlockForm::kRightOfTranspose,
-                      T(factor),
-                      of_transpose.row(run.number).data());
-          blocks.pack(rows_of(X, run.i),
-                      run.rows,
-                      X.cols(),
-                      BlockForm::kRight,
-                      T(1),
-                      rows.row(run.number).data());
-        };
-    pack(Q, scale() * std::numbers::log2e, queries, query_rows);
+    const auto pack = [&](In<T> X, double factor, TokenMap<T>& of_transpose, TokenMap<T>& rows) {
+      blocks.pack(rows_of(X, run.i),
+                  run.rows,
+                  X.cols(),
+                  BlockForm::kRightOfTranspose,
+                  T(factor),
+                  of_transpose.row(run.number).data());
+      blocks.pack(rows_of(X, run.i),
+                  run.rows,
+                  X.cols(),
+                  BlockForm::kRight,
+                  T(1),
+                  rows.row(run.number).data());
+    };
+    pack(in.Q, scale() * std::numbers::log2e, queries, query_rows);
     pack(dH, scale(), gradients, gradient_rows);
     set_means(
         run, H, dH, log_sums, means.row(run.number).data(), logarithms.row(run.number).data());
     query_gradients.row(run.number).setZero();
   };
   const auto begin_chunk = [&](Index j, Index count) {
-    blocks.pack(rows_of(K, j), count, K.cols(), BlockForm::kLeft, T(1), keys.data());
-    blocks.pack(rows_of(V, j), count, V.cols(), BlockForm::kLeft, T(1), values.data());
-    blocks.pack(rows_of(K, j),
+    blocks.pack(rows_of(in.K, j), count, in.K.cols(), BlockForm::kLeft, T(1), keys.data());
+    blocks.pack(rows_of(in.V, j), count, in.V.cols(), BlockForm::kLeft, T(1), values.data());
+    blocks.pack(rows_of(in.K, j),
                 count,
-                K.cols(),
+                in.K.cols(),
                 BlockForm::kLeftOfTranspose,
                 T(1),
                 keys_of_transpose.data());
@@ -167,8 +156,8 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
   const auto step = [&](const Run& run, Index j, Index count) {
     blocks.backward({.run = kRunQueries,
                      .rows = run.rows,
-                     .width = Q.cols(),
-                     .value_width = V.cols(),
+                     .width = in.Q.cols(),
+                     .value_width = in.V.cols(),
                      .queries = queries.row(run.number).data(),
                      .gradients = gradients.row(run.number).data(),
                      .log_sums = logarithms.row(run.number).data(),
@@ -181,24 +170,23 @@ void TiledSoftmaxCore<T>::backward_blocks(const LayerContext<T>& context,
                     keys_of_transpose.data(),
                     values.data(),
                     count,
-                    mask_of(context, head, run.i, run.rows, j, count, keep.data()),
+                    mask_of(context, in.head, run, j, count, keep.data()),
                     key_gradient.data(),
                     value_gradient.data());
   };
   const auto end_chunk = [&](Index j, Index count) {
-    dK.middleRows(j, count) += key_gradient.topLeftCorner(count, K.cols());
-    dV.middleRows(j, count) += value_gradient.topLeftCorner(count, V.cols());
+    d.K.middleRows(j, count) += key_gradient.topLeftCorner(count, in.K.cols());
+    d.V.middleRows(j, count) += value_gradient.topLeftCorner(count, in.V.cols());
   };
   const auto end = [&](const Run& run) {
-    tile.transpose_back(query_gradients.row(run.number).data(),
-                        kRunQueries,
-                        run.rows,
-                        Q.cols(),
-                        ones.data(),
-                        {dQ.data() + run.i * dQ.outerStride(), dQ.outerStride()});
+    write_rows(run, query_gradients.row(run.number).data(), ones.data(), d.Q);
   };
-  for_each_tile(
-      {head, Q.rows(), K.rows(), size, kBlockRuns}, begin, begin_chunk, step, end_chunk, end);
+  for_each_tile({in.head, in.Q.rows(), in.K.rows(), size, kBlockRuns},
+                begin,
+                begin_chunk,
+                step,
+                end_chunk,
+                end);
 }
 
 }  // namespace matapprox::attention

@@ -8,12 +8,12 @@ namespace {
 
 // Indices of the cache's children, then of its arrays: the input of F and, in a pre-norm block, the
 // input of A.
-constexpr std::size_t kAttention = 0;
-constexpr std::size_t kNorm1 = 1;
-constexpr std::size_t kNorm2 = 2;
-constexpr std::size_t kFeedForward = 3;
-constexpr std::size_t kFeedForwardInput = 0;
-constexpr std::size_t kAttentionInput = 1;
+constexpr Index kAttention = 0;
+constexpr Index kNorm1 = 1;
+constexpr Index kNorm2 = 2;
+constexpr Index kFeedForward = 3;
+constexpr Index kFeedForwardInput = 0;
+constexpr Index kAttentionInput = 1;
 
 }  // namespace
 
@@ -59,31 +59,22 @@ Block<T>::Block(ParameterList& list,
 }
 
 template <class T>
-void Block<T>::attend(const LayerContext<T>& context,
-                      const ConstTokens<T>& X,
-                      Tokens<T> Y,
-                      Cache<T>& cache) const {
+void Block<T>::attend(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const {
   attention_->forward(context, X, Y, cache.child(kAttention));
   if (options_.inner_skip) Y += X;
   attention_dropout_.apply(context, Y);
 }
 
 template <class T>
-void Block<T>::attend_backward(const LayerContext<T>& context,
-                               const ConstTokens<T>& X,
-                               Tokens<T> dA,
-                               Tokens<T> dX,
-                               Cache<T>& cache) const {
+void Block<T>::attend_backward(
+    Context<T> context, In<T> X, Out<T> dA, Out<T> dX, Cache<T>& cache) const {
   attention_dropout_.apply(context, dA);
   attention_->backward(context, X, dA, dX, cache.child(kAttention));
   if (options_.inner_skip) dX += dA;
 }
 
 template <class T>
-void Block<T>::forward_post(const LayerContext<T>& context,
-                            const ConstTokens<T>& X,
-                            Tokens<T> Y,
-                            Cache<T>& cache) const {
+void Block<T>::forward_post(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const {
   attend(context, X, Y, cache);
   Y += X;
   if (!feed_forward_) {
@@ -99,11 +90,8 @@ void Block<T>::forward_post(const LayerContext<T>& context,
 }
 
 template <class T>
-void Block<T>::backward_post(const LayerContext<T>& context,
-                             const ConstTokens<T>& X,
-                             const ConstTokens<T>& dY,
-                             Tokens<T> dX,
-                             Cache<T>& cache) const {
+void Block<T>::backward_post(
+    Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dZ = scope.take(X.rows(), X.cols());
   TokenMap<T> dF = scope.take(X.rows(), X.cols());
@@ -123,10 +111,7 @@ void Block<T>::backward_post(const LayerContext<T>& context,
 }
 
 template <class T>
-void Block<T>::forward_pre(const LayerContext<T>& context,
-                           const ConstTokens<T>& X,
-                           Tokens<T> Y,
-                           Cache<T>& cache) const {
+void Block<T>::forward_pre(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const {
   TokenMap<T> U = cache.array(kAttentionInput, X.rows(), X.cols());
   norm1_->forward(context, X, U, cache.child(kNorm1));
   attend(context, U, Y, cache);
@@ -142,11 +127,8 @@ void Block<T>::forward_pre(const LayerContext<T>& context,
 }
 
 template <class T>
-void Block<T>::backward_pre(const LayerContext<T>& context,
-                            const ConstTokens<T>& X,
-                            const ConstTokens<T>& dY,
-                            Tokens<T> dX,
-                            Cache<T>& cache) const {
+void Block<T>::backward_pre(
+    Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dZ = scope.take(X.rows(), X.cols());
   TokenMap<T> d_branch = scope.take(X.rows(), X.cols());
@@ -167,10 +149,7 @@ void Block<T>::backward_pre(const LayerContext<T>& context,
 }
 
 template <class T>
-void Block<T>::forward(const LayerContext<T>& context,
-                       const ConstTokens<T>& X,
-                       Tokens<T> Y,
-                       Cache<T>& cache) const {
+void Block<T>::forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const {
   switch (options_.kind) {
     case BlockKind::kBare:
       attend(context, X, Y, cache);
@@ -186,11 +165,7 @@ void Block<T>::forward(const LayerContext<T>& context,
 }
 
 template <class T>
-void Block<T>::backward(const LayerContext<T>& context,
-                        const ConstTokens<T>& X,
-                        const ConstTokens<T>& dY,
-                        Tokens<T> dX,
-                        Cache<T>& cache) const {
+void Block<T>::backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const {
   switch (options_.kind) {
     case BlockKind::kBare: {
       typename Workspace<T>::Scope scope(*context.workspace);
@@ -210,7 +185,7 @@ void Block<T>::backward(const LayerContext<T>& context,
 }
 
 template <class T>
-ConstTokens<T> Block<T>::attention_input(const ConstTokens<T>& X, Cache<T>& cache) const {
+ConstTokens<T> Block<T>::attention_input(In<T> X, Cache<T>& cache) const {
   if (options_.kind != BlockKind::kPreNorm) return X;
   return cache.array(kAttentionInput, X.rows(), X.cols());
 }

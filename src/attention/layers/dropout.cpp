@@ -1,10 +1,11 @@
+#include "matapprox/attention/layers/dropout.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "attention/kernels/elementwise.hpp"
 #include "attention/kernels/instantiate.hpp"
-#include "matapprox/attention/layers/block.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -16,7 +17,7 @@ Dropout<T>::Dropout(double rate, Index number) : rate_(rate), number_(number) {
 }
 
 template <class T>
-void Dropout<T>::apply(const LayerContext<T>& context, Tokens<T> X) const {
+void Dropout<T>::apply(Context<T> context, Out<T> X) const {
   if (!context.training || rate_ == 0) return;
   // A number is dropped if its random word is below this limit.
   const double limit = rate_ * 4294967296.0;
@@ -55,13 +56,13 @@ std::uint64_t mask_key(const RandomKey& random, Index site, Index layer, Index h
 ProbabilityDropout::ProbabilityDropout(const AttentionShape& shape)
     : rate_(shape.attention_dropout), layer_(shape.layer) {}
 
-void ProbabilityDropout::keep_words_of(const RandomKey& random,
-                                       Index head,
-                                       Index row,
-                                       Index rows,
-                                       Index column,
-                                       std::uint64_t* words,
-                                       Index site) const {
+void ProbabilityDropout::keep_words(const RandomKey& random,
+                                    Index head,
+                                    Index row,
+                                    Index rows,
+                                    Index column,
+                                    std::uint64_t* words,
+                                    Index site) const {
   constexpr Index kBits = kernels::kKeepBits;
   const auto limit = static_cast<std::uint64_t>(std::ceil(rate_ * 4294967296.0));
   const std::uint64_t key = mask_key(random, site, layer_, head);
@@ -82,12 +83,8 @@ void ProbabilityDropout::keep_words_of(const RandomKey& random,
 }
 
 template <class T>
-void ProbabilityDropout::apply(const LayerContext<T>& context,
-                               Index head,
-                               Index row,
-                               Index column,
-                               Tokens<T> P,
-                               Index site) const {
+void ProbabilityDropout::apply(
+    Context<T> context, Index head, Index row, Index column, Out<T> P, Index site) const {
   if (!acts(context)) return;
   constexpr Index kBits = kernels::kKeepBits;
   constexpr Index kRows = 64;  // rows decided at a time
@@ -98,7 +95,7 @@ void ProbabilityDropout::apply(const LayerContext<T>& context,
     // Up to the end of a block, so that most words come from a single block.
     for (Index b = 0; b < P.cols();) {
       const Index columns = std::min(kBits - (column + b) % kBits, P.cols() - b);
-      keep_words(context, head, row + a, rows, column + b, words.data(), site);
+      keep_words(context.random, head, row + a, rows, column + b, words.data(), site);
       for (Index r = 0; r < rows; ++r) {
         T* x = &P(a + r, b);
         std::uint64_t kept = words[static_cast<std::size_t>(r)];

@@ -133,9 +133,7 @@ void Embedding<T>::for_each_segment(const Sequence& sequence,
 }
 
 template <class T>
-void Embedding<T>::forward(const LayerContext<T>& context,
-                           const Sequence& sequence,
-                           Tokens<T> X) const {
+void Embedding<T>::forward(Context<T> context, const Sequence& sequence, Out<T> X) const {
   if (feature_) {
     typename Workspace<T>::Scope scope(*context.workspace);
     feature_->apply(
@@ -157,9 +155,7 @@ void Embedding<T>::forward(const LayerContext<T>& context,
 }
 
 template <class T>
-void Embedding<T>::backward(const LayerContext<T>& context,
-                            const Sequence& sequence,
-                            const ConstTokens<T>& dX) const {
+void Embedding<T>::backward(Context<T> context, const Sequence& sequence, In<T> dX) const {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> G = scope.take(dX.rows(), dX.cols());
   copy_tokens<T>(context.mask, dX, G);

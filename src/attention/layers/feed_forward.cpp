@@ -10,8 +10,8 @@ namespace {
 /// Number of tokens processed together, so that the hidden layer stays in the CPU's cache.
 constexpr Index kFeedForwardRows = 256;
 // Arrays of the cache: the hidden layer after GELU, and GELU's derivative there.
-constexpr std::size_t kHidden = 0;
-constexpr std::size_t kHiddenSlope = 1;
+constexpr Index kHidden = 0;
+constexpr Index kHiddenSlope = 1;
 
 }  // namespace
 
@@ -21,10 +21,7 @@ FeedForward<T>::FeedForward(
     : hidden_(list, name + ".hidden", in, hidden), output_(list, name + ".output", hidden, out) {}
 
 template <class T>
-void FeedForward<T>::forward(const LayerContext<T>& context,
-                             const ConstTokens<T>& X,
-                             Tokens<T> Y,
-                             Cache<T>& cache) const {
+void FeedForward<T>::forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const {
   const Index n = X.rows();
   TokenMap<T> hidden = cache.array(kHidden, n, hidden_.out());
   TokenMap<T> slope = cache.array(kHiddenSlope, n, hidden_.out());
@@ -38,11 +35,8 @@ void FeedForward<T>::forward(const LayerContext<T>& context,
 }
 
 template <class T>
-void FeedForward<T>::backward(const LayerContext<T>& context,
-                              const ConstTokens<T>& X,
-                              const ConstTokens<T>& dY,
-                              Tokens<T> dX,
-                              Cache<T>& cache) const {
+void FeedForward<T>::backward(
+    Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const {
   const Index n = X.rows();
   const TokenMap<T> hidden = cache.array(kHidden, n, hidden_.out());
   const TokenMap<T> slope = cache.array(kHiddenSlope, n, hidden_.out());

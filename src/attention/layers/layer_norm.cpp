@@ -8,8 +8,8 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache.
-constexpr std::size_t kNormalized = 0;
-constexpr std::size_t kScale = 1;
+constexpr Index kNormalized = 0;
+constexpr Index kScale = 1;
 
 }  // namespace
 
@@ -27,10 +27,7 @@ LayerNorm<T>::LayerNorm(ParameterList& list, const std::string& name, Index widt
 }
 
 template <class T>
-void LayerNorm<T>::forward(const LayerContext<T>& context,
-                           const ConstTokens<T>& X,
-                           Tokens<T> Y,
-                           Cache<T>& cache) const {
+void LayerNorm<T>::forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const {
   const Index n = X.rows();
   const Index d = X.cols();
   TokenMap<T> Z = cache.array(kNormalized, n, d);
@@ -49,11 +46,8 @@ void LayerNorm<T>::forward(const LayerContext<T>& context,
 
 /// dx = s (g - mean(g) - z mean(g o z)) with z = (x - mean) s and g = dy o weight.
 template <class T>
-void LayerNorm<T>::backward(const LayerContext<T>& context,
-                            const ConstTokens<T>& X,
-                            const ConstTokens<T>& dY,
-                            Tokens<T> dX,
-                            Cache<T>& cache) const {
+void LayerNorm<T>::backward(
+    Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const {
   const Index n = X.rows();
   const Index d = X.cols();
   const TokenMap<T> Z = cache.array(kNormalized, n, d);

@@ -28,7 +28,7 @@ Linear<T>::Linear(ParameterList& list,
 }
 
 template <class T>
-void Linear<T>::apply(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const {
+void Linear<T>::apply(Context<T> context, In<T> X, Out<T> Y) const {
   multiply<T>(X, context.value(weight_), Y);
   if (!has_bias_) return;
   const T* bias = context.value(bias_).data();
@@ -36,11 +36,7 @@ void Linear<T>::apply(const LayerContext<T>& context, const ConstTokens<T>& X, T
 }
 
 template <class T>
-void Linear<T>::pull_back(const LayerContext<T>& context,
-                          const ConstTokens<T>& X,
-                          const ConstTokens<T>& dY,
-                          Tokens<T> dX,
-                          bool add) const {
+void Linear<T>::pull_back(Context<T> context, In<T> X, In<T> dY, Out<T> dX, bool add) const {
   multiply_transposed<T>(X, dY, context.gradient_of(weight_), 1, true);
   if (has_bias_) {
     T* d_bias = context.gradient_of(bias_).data();
@@ -50,21 +46,14 @@ void Linear<T>::pull_back(const LayerContext<T>& context,
 }
 
 template <class T>
-void Linear<T>::apply_to_mixtures(const LayerContext<T>& context,
-                                  const ConstTokens<T>& X,
-                                  const ConstTokens<T>& sums,
-                                  Tokens<T> Y) const {
+void Linear<T>::apply_to_mixtures(Context<T> context, In<T> X, In<T> sums, Out<T> Y) const {
   multiply<T>(X, context.value(weight_), Y);
   if (has_bias_) Y.noalias() += sums.col(0) * context.value(bias_).row(0);
 }
 
 template <class T>
-void Linear<T>::pull_back_mixtures(const LayerContext<T>& context,
-                                   const ConstTokens<T>& X,
-                                   const ConstTokens<T>& sums,
-                                   const ConstTokens<T>& dY,
-                                   Tokens<T> dX,
-                                   Tokens<T> d_sums) const {
+void Linear<T>::pull_back_mixtures(
+    Context<T> context, In<T> X, In<T> sums, In<T> dY, Out<T> dX, Out<T> d_sums) const {
   multiply_transposed<T>(X, dY, context.gradient_of(weight_), 1, true);
   multiply_by_transpose<T>(dY, context.value(weight_), dX);
   d_sums.setZero();
@@ -74,19 +63,13 @@ void Linear<T>::pull_back_mixtures(const LayerContext<T>& context,
 }
 
 template <class T>
-void Linear<T>::forward(const LayerContext<T>& context,
-                        const ConstTokens<T>& X,
-                        Tokens<T> Y,
-                        Cache<T>& /*cache*/) const {
+void Linear<T>::forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& /*cache*/) const {
   apply(context, X, Y);
 }
 
 template <class T>
-void Linear<T>::backward(const LayerContext<T>& context,
-                         const ConstTokens<T>& X,
-                         const ConstTokens<T>& dY,
-                         Tokens<T> dX,
-                         Cache<T>& /*cache*/) const {
+void Linear<T>::backward(
+    Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& /*cache*/) const {
   pull_back(context, X, dY, dX, false);
 }
 

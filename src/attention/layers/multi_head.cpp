@@ -9,11 +9,33 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache. It has one child per head.
-constexpr std::size_t kProjected = 0;
-constexpr std::size_t kHeads = 1;
+constexpr Index kProjected = 0;
+constexpr Index kHeads = 1;
 
 /// Number of tokens that are projected at a time: all numbers of such a run stay in a core's cache.
 constexpr Index kRows = 256;
+
+/// Calls function(i, rows) for one run of rows after the other.
+template <class Function>
+void for_each_run(Index length, const Function& function) {
+  for (Index i = 0; i < length; i += kRows) function(i, std::min(kRows, length - i));
+}
+
+/// Writes a projection of the run X to rows i, i + 1, ... of the heads. `copy` is memory for it.
+template <class T>
+void project_run(Context<T> context,
+                 const Linear<T>& projection,
+                 In<T> X,
+                 Index i,
+                 const HeadArrays<T>& heads,
+                 Out<T> copy) {
+  if (heads.count == 1) {
+    projection.apply(context, X, heads[0].middleRows(i, X.rows()));
+    return;
+  }
+  projection.apply(context, X, copy);
+  heads.set(i, copy);
+}
 
 }  // namespace
 
@@ -28,12 +50,6 @@ struct MultiHead<T>::Parts {
       : query{data, n, queries ? shape.head_width() : 0, shape.heads},
         key(query.next()),
         value{key.next().data, n, shape.head_width(), shape.heads} {}
-};
-
-template <class T>
-struct MultiHead<T>::Scored {
-  TokenMap<T> query;
-  TokenMap<T> key;
 };
 
 template <class T>
@@ -67,30 +83,22 @@ typename MultiHead<T>::Heads MultiHead<T>::heads_in(TokenMap<T> numbers) const {
 }
 
 template <class T>
-typename MultiHead<T>::Parts MultiHead<T>::project(const LayerContext<T>& context,
-                                                   const ConstTokens<T>& X,
+typename MultiHead<T>::Parts MultiHead<T>::project(Context<T> context,
+                                                   In<T> X,
                                                    Cache<T>& cache) const {
   const Index n = X.rows();
   shape_.check_sample(n, X.cols());
   const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> run = scope.take(kRows, shape_.width);
-  for (Index i = 0; i < n; i += kRows) {
-    const Index rows = std::min(kRows, n - i);
-    const auto project_to = [&](const Linear<T>& projection, const Heads& heads) {
-      if (heads.count == 1) {
-        projection.apply(context, X.middleRows(i, rows), heads[0].middleRows(i, rows));
-        return;
-      }
-      projection.apply(context, X.middleRows(i, rows), run.topRows(rows));
-      heads.set(i, run.topRows(rows));
-    };
+  Scope scope(*context.workspace);
+  TokenMap<T> copy = scope.take(kRows, shape_.width);
+  for_each_run(n, [&](Index i, Index rows) {
+    const ConstTokens<T> run = X.middleRows(i, rows);
     if (query_) {
-      project_to(*query_, parts.query);
-      project_to(*key_, parts.key);
+      project_run<T>(context, *query_, run, i, parts.query, copy.topRows(rows));
+      project_run<T>(context, *key_, run, i, parts.key, copy.topRows(rows));
     }
-    project_to(value_, parts.value);
-  }
+    project_run<T>(context, value_, run, i, parts.value, copy.topRows(rows));
+  });
   if (has_residual_scores(context)) {
     const Parts own = slice(context.residual_scores, shape_.layer, n);
     std::copy_n(parts.query.data, own.query.size() + own.key.size(), own.query.data);
@@ -99,77 +107,72 @@ typename MultiHead<T>::Parts MultiHead<T>::project(const LayerContext<T>& contex
 }
 
 template <class T>
-typename MultiHead<T>::Heads MultiHead<T>::project_queries(const LayerContext<T>& context,
-                                                           const ConstTokens<T>& X,
+typename MultiHead<T>::Heads MultiHead<T>::project_queries(Context<T> context,
+                                                           In<T> X,
                                                            Cache<T>& cache) const {
   const Index n = X.rows();
   shape_.check_sample(n, X.cols());
   const Heads Q = heads_in(cache.array(kProjected, n, shape_.width));
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> run = scope.take(kRows, shape_.width);
-  for (Index i = 0; i < n; i += kRows) {
-    const Index rows = std::min(kRows, n - i);
-    if (Q.count == 1) {
-      query_->apply(context, X.middleRows(i, rows), Q[0].middleRows(i, rows));
-      continue;
-    }
-    query_->apply(context, X.middleRows(i, rows), run.topRows(rows));
-    Q.set(i, run.topRows(rows));
-  }
+  Scope scope(*context.workspace);
+  TokenMap<T> copy = scope.take(kRows, shape_.width);
+  for_each_run(n, [&](Index i, Index rows) {
+    project_run<T>(context, *query_, X.middleRows(i, rows), i, Q, copy.topRows(rows));
+  });
   return Q;
 }
 
 template <class T>
-void MultiHead<T>::pull_back_queries(const LayerContext<T>& context,
-                                     const ConstTokens<T>& X,
+void MultiHead<T>::pull_back_queries(Context<T> context,
+                                     In<T> X,
                                      const Heads& dQ,
-                                     Tokens<T> dX) const {
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> run = scope.take(kRows, shape_.width);
-  for (Index i = 0; i < X.rows(); i += kRows) {
-    const Index rows = std::min(kRows, X.rows() - i);
-    query_->pull_back(context,
-                      X.middleRows(i, rows),
-                      dQ.rows(i, run.topRows(rows)),
-                      dX.middleRows(i, rows),
-                      true);
-  }
+                                     Out<T> dX) const {
+  Scope scope(*context.workspace);
+  TokenMap<T> copy = scope.take(kRows, shape_.width);
+  for_each_run(X.rows(), [&](Index i, Index rows) {
+    const ConstTokens<T> d_run = dQ.rows(i, copy.topRows(rows));
+    query_->pull_back(context, X.middleRows(i, rows), d_run, dX.middleRows(i, rows), true);
+  });
 }
 
 template <class T>
-typename MultiHead<T>::Scored MultiHead<T>::scored(const LayerContext<T>& context,
-                                                   const Parts& parts,
-                                                   Index head,
-                                                   typename Workspace<T>::Scope& scope) const {
-  if (!has_residual_scores(context)) return {parts.query[head], parts.key[head]};
+HeadInputs<T> MultiHead<T>::inputs(
+    Context<T> context, const Parts& parts, Index head, In<T> V, Scope& scope) const {
+  if (!has_residual_scores(context)) return {parts.query[head], parts.key[head], V, head};
   const Index n = parts.value.length;
-  const Index width = (shape_.layer + 1) * shape_.head_width();
-  return {scope.take(n, width), scope.take(n, width)};
-}
-
-template <class T>
-void MultiHead<T>::gather(const LayerContext<T>& context, Index head, Scored& scored) const {
-  if (!has_residual_scores(context)) return;
   const Index p = shape_.head_width();
+  TokenMap<T> Q = scope.take(n, (shape_.layer + 1) * p);
+  TokenMap<T> K = scope.take(n, (shape_.layer + 1) * p);
   for (Index l = 0; l <= shape_.layer; ++l) {
-    const Parts all = slice(context.residual_scores, l, scored.query.rows());
-    scored.query.middleCols(l * p, p) = all.query[head];
-    scored.key.middleCols(l * p, p) = all.key[head];
+    const Parts all = slice(context.residual_scores, l, n);
+    Q.middleCols(l * p, p) = all.query[head];
+    K.middleCols(l * p, p) = all.key[head];
   }
+  return {Q, K, V, head};
 }
 
 template <class T>
-void MultiHead<T>::scatter(const LayerContext<T>& context,
-                           Index head,
-                           const Scored& d_scored,
-                           const Parts& gradients) const {
+HeadGradients<T> MultiHead<T>::gradients(Context<T> context,
+                                         const Parts& parts,
+                                         Index head,
+                                         Scope& scope) const {
+  TokenMap<T> dV = parts.value[head];
+  if (!has_residual_scores(context)) return {parts.query[head], parts.key[head], dV};
+  const Index width = (shape_.layer + 1) * shape_.head_width();
+  return {scope.take(dV.rows(), width), scope.take(dV.rows(), width), dV};
+}
+
+template <class T>
+void MultiHead<T>::distribute(Context<T> context,
+                              Index head,
+                              const HeadGradients<T>& d,
+                              const Parts& gradients) const {
   if (!has_residual_scores(context)) return;
-  const Index n = d_scored.query.rows();
+  const Index n = d.Q.rows();
   const Index p = shape_.head_width();
   for (Index l = 0; l <= shape_.layer; ++l) {
     const Parts all = slice(context.residual_scores_gradient, l, n);
-    all.query[head] += d_scored.query.middleCols(l * p, p);
-    all.key[head] += d_scored.key.middleCols(l * p, p);
+    all.query[head] += d.Q.middleCols(l * p, p);
+    all.key[head] += d.K.middleCols(l * p, p);
   }
   // The layers above have already added their gradients to this layer's slice.
   const Parts own = slice(context.residual_scores_gradient, shape_.layer, n);
@@ -178,111 +181,83 @@ void MultiHead<T>::scatter(const LayerContext<T>& context,
 }
 
 template <class T>
-void MultiHead<T>::forward_cores(const LayerContext<T>& context,
-                                 const Parts& parts,
-                                 const Heads& H,
-                                 Cache<T>& cache) const {
-  if (!has_residual_scores(context))
-    return core_->forward_heads(context, parts.query, parts.key, parts.value, H, cache);
-  for (Index h = 0; h < shape_.heads; ++h) {
-    typename Workspace<T>::Scope scope(*context.workspace);
-    Scored qk = scored(context, parts, h, scope);
-    gather(context, h, qk);
-    core_->forward(context,
-                   h,
-                   qk.query,
-                   qk.key,
-                   parts.value[h],
-                   H[h],
-                   cache.child(static_cast<std::size_t>(h)));
-  }
-}
-
-template <class T>
-void MultiHead<T>::forward(const LayerContext<T>& context,
-                           const ConstTokens<T>& X,
-                           Tokens<T> Y,
-                           Cache<T>& cache) const {
+void MultiHead<T>::forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const {
   const Heads H = heads_in(cache.array(kHeads, X.rows(), shape_.width));
   if (core_->mixes_tokens()) {
     const Heads Q = project_queries(context, X, cache);
     core_->forward_tokens(context, X, *key_, value_, Q, H, cache);
   } else {
-    forward_cores(context, project(context, X, cache), H, cache);
+    const Parts parts = project(context, X, cache);
+    for (Index h = 0; h < shape_.heads; ++h) {
+      Scope scope(*context.workspace);
+      core_->forward(
+          context, inputs(context, parts, h, parts.value[h], scope), H[h], cache.child(h));
+    }
   }
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> run = scope.take(kRows, shape_.width);
-  for (Index i = 0; i < X.rows(); i += kRows) {
-    const Index rows = std::min(kRows, X.rows() - i);
-    const ConstTokens<T> side_by_side = H.rows(i, run.topRows(rows));
+  Scope scope(*context.workspace);
+  TokenMap<T> copy = scope.take(kRows, shape_.width);
+  for_each_run(X.rows(), [&](Index i, Index rows) {
+    const ConstTokens<T> side_by_side = H.rows(i, copy.topRows(rows));
     if (output_) {
       output_->apply(context, side_by_side, Y.middleRows(i, rows));
     } else {
       Y.middleRows(i, rows) = side_by_side;
     }
-  }
+  });
 }
 
 /// Computes dH from dY, and the gradient of the output projection.
 template <class T>
-void MultiHead<T>::pull_back_output(const LayerContext<T>& context,
-                                    const ConstTokens<T>& dY,
+void MultiHead<T>::pull_back_output(Context<T> context,
+                                    In<T> dY,
                                     const Heads& H,
                                     const Heads& dH) const {
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> run = scope.take(kRows, shape_.width);
-  TokenMap<T> d_run = scope.take(kRows, shape_.width);
-  for (Index i = 0; i < dY.rows(); i += kRows) {
-    const Index rows = std::min(kRows, dY.rows() - i);
+  Scope scope(*context.workspace);
+  TokenMap<T> copy = scope.take(kRows, shape_.width);
+  TokenMap<T> d_copy = scope.take(kRows, shape_.width);
+  for_each_run(dY.rows(), [&](Index i, Index rows) {
+    const ConstTokens<T> d_run = dY.middleRows(i, rows);
     if (!output_) {
-      dH.set(i, dY.middleRows(i, rows));
-      continue;
+      dH.set(i, d_run);
+      return;
     }
-    const ConstTokens<T> side_by_side = H.rows(i, run.topRows(rows));
+    const ConstTokens<T> side_by_side = H.rows(i, copy.topRows(rows));
     if (dH.count == 1) {
-      output_->pull_back(
-          context, side_by_side, dY.middleRows(i, rows), dH[0].middleRows(i, rows), false);
-      continue;
+      output_->pull_back(context, side_by_side, d_run, dH[0].middleRows(i, rows), false);
+      return;
     }
-    output_->pull_back(context, side_by_side, dY.middleRows(i, rows), d_run.topRows(rows), false);
-    dH.set(i, d_run.topRows(rows));
-  }
+    output_->pull_back(context, side_by_side, d_run, d_copy.topRows(rows), false);
+    dH.set(i, d_copy.topRows(rows));
+  });
 }
 
 /// Computes dX from the gradients of queries, keys and values, and the gradients of their
 /// projections.
 template <class T>
-void MultiHead<T>::pull_back_projections(const LayerContext<T>& context,
-                                         const ConstTokens<T>& X,
+void MultiHead<T>::pull_back_projections(Context<T> context,
+                                         In<T> X,
                                          const Parts& gradients,
-                                         Tokens<T> dX) const {
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> run = scope.take(kRows, shape_.width);
-  for (Index i = 0; i < X.rows(); i += kRows) {
-    const Index rows = std::min(kRows, X.rows() - i);
+                                         Out<T> dX) const {
+  Scope scope(*context.workspace);
+  TokenMap<T> copy = scope.take(kRows, shape_.width);
+  for_each_run(X.rows(), [&](Index i, Index rows) {
     const auto pull_back = [&](const Linear<T>& projection, const Heads& heads, bool add) {
-      projection.pull_back(context,
-                           X.middleRows(i, rows),
-                           heads.rows(i, run.topRows(rows)),
-                           dX.middleRows(i, rows),
-                           add);
+      const ConstTokens<T> d_run = heads.rows(i, copy.topRows(rows));
+      projection.pull_back(context, X.middleRows(i, rows), d_run, dX.middleRows(i, rows), add);
     };
     pull_back(value_, gradients.value, false);
     if (query_) {
       pull_back(*query_, gradients.query, true);
       pull_back(*key_, gradients.key, true);
     }
-  }
+  });
 }
 
 template <class T>
-void MultiHead<T>::backward(const LayerContext<T>& context,
-                            const ConstTokens<T>& X,
-                            const ConstTokens<T>& dY,
-                            Tokens<T> dX,
-                            Cache<T>& cache) const {
+void MultiHead<T>::backward(
+    Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const {
   const Index n = X.rows();
-  typename Workspace<T>::Scope scope(*context.workspace);
+  Scope scope(*context.workspace);
   const Heads H = heads_in(cache.array(kHeads, n, shape_.width));
   const Heads dH = heads_in(scope.take(n, shape_.width));
   pull_back_output(context, dY, H, dH);
@@ -293,76 +268,40 @@ void MultiHead<T>::backward(const LayerContext<T>& context,
     return pull_back_queries(context, X, dQ, dX);
   }
   const Parts parts = parts_in(cache.array(kProjected, n, projected_width()));
-  const Parts gradients = parts_in(scope.take(n, projected_width()));
-  if (!has_residual_scores(context)) {
-    core_->backward_heads(context,
-                          parts.query,
-                          parts.key,
-                          parts.value,
-                          H,
-                          dH,
-                          gradients.query,
-                          gradients.key,
-                          gradients.value,
-                          cache);
+  const Parts d_parts = parts_in(scope.take(n, projected_width()));
+  for (Index h = 0; h < shape_.heads; ++h) {
+    Scope of_head(*context.workspace);
+    const HeadInputs<T> in = inputs(context, parts, h, parts.value[h], of_head);
+    const HeadGradients<T> d = gradients(context, d_parts, h, of_head);
+    core_->backward(context, in, H[h], dH[h], d, cache.child(h));
+    distribute(context, h, d, d_parts);
   }
-  for (Index h = 0; has_residual_scores(context) && h < shape_.heads; ++h) {
-    typename Workspace<T>::Scope of_head(*context.workspace);
-    Scored qk = scored(context, parts, h, of_head);
-    Scored d_qk = scored(context, gradients, h, of_head);
-    gather(context, h, qk);
-    core_->backward(context,
-                    h,
-                    qk.query,
-                    qk.key,
-                    parts.value[h],
-                    H[h],
-                    dH[h],
-                    d_qk.query,
-                    d_qk.key,
-                    gradients.value[h],
-                    cache.child(static_cast<std::size_t>(h)));
-    scatter(context, h, d_qk, gradients);
-  }
-  pull_back_projections(context, X, gradients, dX);
+  pull_back_projections(context, X, d_parts, dX);
 }
 
 template <class T>
-void MultiHead<T>::apply_map(const LayerContext<T>& context,
-                             const ConstTokens<T>& X,
-                             Index head,
-                             const ConstTokens<T>& B,
-                             Tokens<T> Y,
-                             Cache<T>& cache) const {
+void MultiHead<T>::apply_map(
+    Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const {
   const Parts parts = project(context, X, cache);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  Scored qk = scored(context, parts, head, scope);
-  gather(context, head, qk);
-  core_->forward(
-      context, head, qk.query, qk.key, B, Y, cache.child(static_cast<std::size_t>(head)));
+  Scope scope(*context.workspace);
+  core_->forward(context, inputs(context, parts, head, B, scope), Y, cache.child(head));
 }
 
 /// H is linear in V, so E^T B is the dV of a backward pass with dH = B, for any V.
 template <class T>
-void MultiHead<T>::apply_map_transpose(const LayerContext<T>& context,
-                                       const ConstTokens<T>& X,
-                                       Index head,
-                                       const ConstTokens<T>& B,
-                                       Tokens<T> Y,
-                                       Cache<T>& cache) const {
+void MultiHead<T>::apply_map_transpose(
+    Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const {
   const Index n = X.rows();
-  typename Workspace<T>::Scope scope(*context.workspace);
+  Scope scope(*context.workspace);
   TokenMap<T> zero = scope.take(n, B.cols());
   TokenMap<T> H = scope.take(n, B.cols());
   zero.setZero();
   const Parts parts = project(context, X, cache);
-  Cache<T>& own = cache.child(static_cast<std::size_t>(head));
-  Scored qk = scored(context, parts, head, scope);
-  gather(context, head, qk);
-  core_->forward(context, head, qk.query, qk.key, zero, H, own);
-  TokenMap<T> dQ = scope.take(n, qk.query.cols());
-  TokenMap<T> dK = scope.take(n, qk.key.cols());
-  core_->backward(context, head, qk.query, qk.key, zero, H, B, dQ, dK, Y, own);
+  Cache<T>& own = cache.child(head);
+  const HeadInputs<T> in = inputs(context, parts, head, zero, scope);
+  core_->forward(context, in, H, own);
+  const HeadGradients<T> d{scope.take(n, in.Q.cols()), scope.take(n, in.K.cols()), Y};
+  core_->backward(context, in, H, B, d, own);
 }
 
 template <class T>

@@ -8,7 +8,7 @@ namespace {
 
 /// Returns the row of the largest entry of column j among the tokens, or -1 without tokens.
 template <class T>
-Index row_of_largest(Mask mask, const ConstTokens<T>& X, Index j) {
+Index row_of_largest(Mask mask, In<T> X, Index j) {
   Index row = -1;
   for (Index i = 0; i < X.rows(); ++i) {
     if (is_token(mask, i) && (row < 0 || X(i, j) > X(row, j))) row = i;
@@ -17,7 +17,7 @@ Index row_of_largest(Mask mask, const ConstTokens<T>& X, Index j) {
 }
 
 template <class T>
-void pool_largest(Mask mask, const ConstTokens<T>& X, Tokens<T> Y) {
+void pool_largest(Mask mask, In<T> X, Out<T> Y) {
   for (Index j = 0; j < X.cols(); ++j) {
     const Index row = row_of_largest(mask, X, j);
     Y(0, j) = row < 0 ? T(0) : X(row, j);
@@ -25,7 +25,7 @@ void pool_largest(Mask mask, const ConstTokens<T>& X, Tokens<T> Y) {
 }
 
 template <class T>
-void pool_mean(Mask mask, const ConstTokens<T>& X, Tokens<T> Y) {
+void pool_mean(Mask mask, In<T> X, Out<T> Y) {
   Y.setZero();
   const Index count = count_tokens(mask, X.rows());
   if (count == 0) return;
@@ -37,7 +37,7 @@ void pool_mean(Mask mask, const ConstTokens<T>& X, Tokens<T> Y) {
 
 /// Adds to dX the gradient of pool_largest; below, that of pool_mean.
 template <class T>
-void pull_back_largest(Mask mask, const ConstTokens<T>& X, const ConstTokens<T>& dY, Tokens<T> dX) {
+void pull_back_largest(Mask mask, In<T> X, In<T> dY, Out<T> dX) {
   for (Index j = 0; j < X.cols(); ++j) {
     const Index row = row_of_largest(mask, X, j);
     if (row >= 0) dX(row, j) += dY(0, j);
@@ -45,7 +45,7 @@ void pull_back_largest(Mask mask, const ConstTokens<T>& X, const ConstTokens<T>&
 }
 
 template <class T>
-void pull_back_mean(Mask mask, const ConstTokens<T>& dY, Tokens<T> dX) {
+void pull_back_mean(Mask mask, In<T> dY, Out<T> dX) {
   const Index count = count_tokens(mask, dX.rows());
   if (count == 0) return;
   const T share = T(1.0 / static_cast<double>(count));
@@ -67,9 +67,7 @@ Index Pooling<T>::width_out() const {
 }
 
 template <class T>
-void Pooling<T>::forward(const LayerContext<T>& context,
-                         const ConstTokens<T>& X,
-                         Tokens<T> Y) const {
+void Pooling<T>::forward(Context<T> context, In<T> X, Out<T> Y) const {
   switch (pool_) {
     case Pool::kFlatten:
       require(X.rows() == length_,
@@ -103,10 +101,7 @@ void Pooling<T>::forward(const LayerContext<T>& context,
 }
 
 template <class T>
-void Pooling<T>::backward(const LayerContext<T>& context,
-                          const ConstTokens<T>& X,
-                          const ConstTokens<T>& dY,
-                          Tokens<T> dX) const {
+void Pooling<T>::backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX) const {
   dX.setZero();
   switch (pool_) {
     case Pool::kFlatten:

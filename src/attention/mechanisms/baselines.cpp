@@ -8,27 +8,19 @@ namespace {
 template <class T>
 class IdentityCore final : public HeadCore<T> {
  public:
-  void forward(const LayerContext<T>& /*context*/,
-               Index /*head*/,
-               const ConstTokens<T>& /*Q*/,
-               const ConstTokens<T>& /*K*/,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
+  void forward(Context<T> /*context*/,
+               HeadInputs<T> in,
+               Out<T> H,
                Cache<T>& /*cache*/) const override {
-    H = V;
+    H = in.V;
   }
-  void backward(const LayerContext<T>& /*context*/,
-                Index /*head*/,
-                const ConstTokens<T>& /*Q*/,
-                const ConstTokens<T>& /*K*/,
-                const ConstTokens<T>& /*V*/,
-                const ConstTokens<T>& /*H*/,
-                const ConstTokens<T>& dH,
-                Tokens<T> /*dQ*/,
-                Tokens<T> /*dK*/,
-                Tokens<T> dV,
+  void backward(Context<T> /*context*/,
+                HeadInputs<T> /*in*/,
+                In<T> /*H*/,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& /*cache*/) const override {
-    dV = dH;
+    d.V = dH;
   }
   AttentionCost cost(Index /*length*/, Index /*width*/) const override { return {}; }
 };
@@ -38,21 +30,15 @@ class MeanCore final : public HeadCore<T> {
  public:
   explicit MeanCore(bool causal) : causal_(causal) {}
 
-  void forward(const LayerContext<T>& context,
-               Index /*head*/,
-               const ConstTokens<T>& /*Q*/,
-               const ConstTokens<T>& /*K*/,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& /*cache*/) const override {
-    const Index n = V.rows();
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& /*cache*/) const override {
+    const Index n = in.V.rows();
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> sum = scope.take(1, V.cols());
+    TokenMap<T> sum = scope.take(1, in.V.cols());
     sum.setZero();
     Index count = 0;
     for (Index i = 0; i < n; ++i) {
       if (is_token(context.mask, i)) {
-        sum += V.row(i);
+        sum += in.V.row(i);
         ++count;
       }
       if (causal_) H.row(i) = sum * share(count);
@@ -62,16 +48,11 @@ class MeanCore final : public HeadCore<T> {
     for (Index i = 0; i < n; ++i) H.row(i) = sum;
   }
 
-  void backward(const LayerContext<T>& context,
-                Index /*head*/,
-                const ConstTokens<T>& /*Q*/,
-                const ConstTokens<T>& /*K*/,
-                const ConstTokens<T>& /*V*/,
-                const ConstTokens<T>& /*H*/,
-                const ConstTokens<T>& dH,
-                Tokens<T> /*dQ*/,
-                Tokens<T> /*dK*/,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> /*in*/,
+                In<T> /*H*/,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& /*cache*/) const override {
     const Index n = dH.rows();
     typename Workspace<T>::Scope scope(*context.workspace);
@@ -85,10 +66,10 @@ class MeanCore final : public HeadCore<T> {
     for (Index i = n - 1; i >= 0; --i) {
       if (causal_) sum += dH.row(i) * share(count);
       if (is_token(context.mask, i)) {
-        dV.row(i) = sum;
+        d.V.row(i) = sum;
         --count;
       } else {
-        dV.row(i).setZero();
+        d.V.row(i).setZero();
       }
     }
   }
@@ -120,11 +101,9 @@ std::unique_ptr<Attention<T>> tokenwise(ParameterList& list,
                                         const AttentionShape& shape,
                                         const TokenwiseOptions& options) {
   shape.validate("tokenwise");
-  return std::make_unique<MultiHead<T>>(list,
-                                        prefix,
-                                        shape,
-                                        std::make_unique<IdentityCore<T>>(),
-                                        without_queries(options.output_projection));
+  auto core = std::make_unique<IdentityCore<T>>();
+  const MultiHeadOptions heads = without_queries(options.output_projection);
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 template <class T>
@@ -133,11 +112,9 @@ std::unique_ptr<Attention<T>> mean(ParameterList& list,
                                    const AttentionShape& shape,
                                    const MeanOptions& options) {
   shape.validate("mean");
-  return std::make_unique<MultiHead<T>>(list,
-                                        prefix,
-                                        shape,
-                                        std::make_unique<MeanCore<T>>(shape.causal),
-                                        without_queries(options.output_projection));
+  auto core = std::make_unique<MeanCore<T>>(shape.causal);
+  const MultiHeadOptions heads = without_queries(options.output_projection);
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(tokenwise, TokenwiseOptions);

@@ -11,49 +11,36 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache.
-enum EfficientArray : std::size_t { kQueryWeights, kKeyWeights, kTokenValues };
+enum EfficientArray : Index { kQueryWeights, kKeyWeights, kTokenValues };
 
 template <class T>
 class EfficientCore final : public HeadCore<T> {
  public:
   explicit EfficientCore(double scale) : scale_(scale) {}
 
-  void forward(const LayerContext<T>& context,
-               Index /*head*/,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override {
-    const Index n = Q.rows();
-    TokenMap<T> A = cache.array(kQueryWeights, n, Q.cols());
-    TokenMap<T> B = cache.array(kKeyWeights, n, K.cols());
-    TokenMap<T> U = cache.array(kTokenValues, n, V.cols());
-    softmax_rows<T>(Q, scale_, A);
-    softmax_columns<T>(context, context.mask, K, scale_, B);
-    copy_tokens<T>(context.mask, V, U);
-    bilinear<T>(context, A, B, U, false, H);
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override {
+    TokenMap<T> A = cache.array(kQueryWeights, in.Q.rows(), in.Q.cols());
+    TokenMap<T> B = cache.array(kKeyWeights, in.K.rows(), in.K.cols());
+    TokenMap<T> U = cache.array(kTokenValues, in.V.rows(), in.V.cols());
+    softmax_rows<T>(in.Q, scale_, A);
+    softmax_columns<T>(context, context.mask, in.K, scale_, B);
+    copy_tokens<T>(context.mask, in.V, U);
+    bilinear<T>(context, {A, B, U}, false, H);
   }
 
-  void backward(const LayerContext<T>& context,
-                Index /*head*/,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& /*H*/,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> /*H*/,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override {
-    const Index n = Q.rows();
-    const TokenMap<T> A = cache.array(kQueryWeights, n, Q.cols());
-    const TokenMap<T> B = cache.array(kKeyWeights, n, K.cols());
-    const TokenMap<T> U = cache.array(kTokenValues, n, V.cols());
-    bilinear_backward<T>(context, A, B, U, false, dH, dQ, dK, dV);
-    softmax_rows_backward<T>(A, scale_, dQ, dQ);
-    softmax_columns_backward<T>(context, B, scale_, dK, dK);
-    clear_padding<T>(context.mask, dV);
+    const TokenMap<T> A = cache.array(kQueryWeights, in.Q.rows(), in.Q.cols());
+    const TokenMap<T> B = cache.array(kKeyWeights, in.K.rows(), in.K.cols());
+    const TokenMap<T> U = cache.array(kTokenValues, in.V.rows(), in.V.cols());
+    bilinear_backward<T>(context, {A, B, U}, false, dH, d);
+    softmax_rows_backward<T>(A, scale_, d.Q, d.Q);
+    softmax_columns_backward<T>(context, B, scale_, d.K, d.K);
+    clear_padding<T>(context.mask, d.V);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -80,12 +67,9 @@ std::unique_ptr<Attention<T>> efficient(ParameterList& list,
   require(!shape.causal, "efficient: cannot be causal: keys are normalized over all tokens");
   const double scale =
       options.scaled ? 1 / std::sqrt(static_cast<double>(shape.head_width())) : 1.0;
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::make_unique<EfficientCore<T>>(scale),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  auto core = std::make_unique<EfficientCore<T>>(scale);
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(efficient, EfficientOptions);

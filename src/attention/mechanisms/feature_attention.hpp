@@ -11,24 +11,20 @@ namespace matapprox::attention {
 
 inline constexpr double kMinSum = 1e-6;
 
-/// Computes H. `values` (N x (v + 1)) and `sums` (N x 1) are stored for the backward pass.
+/// Computes H from F, G and V. The cache keeps [V o m, m] and the sums for the backward pass.
 template <class T>
-void feature_attention(const LayerContext<T>& context,
-                       const ConstTokens<T>& F,
-                       const ConstTokens<T>& G,
-                       const ConstTokens<T>& V,
-                       bool causal,
-                       Tokens<T> values,
-                       Tokens<T> sums,
-                       Tokens<T> H) {
-  const Index n = F.rows();
-  const Index v = V.cols();
+void feature_attention(
+    Context<T> context, HeadInputs<T> in, bool causal, Out<T> H, Cache<T>& cache) {
+  const Index n = in.V.rows();
+  const Index v = in.V.cols();
+  TokenMap<T> values = cache.array(0, n, v + 1);
+  TokenMap<T> sums = cache.array(1, n, 1);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> Y = scope.take(n, v + 1);
-  values.leftCols(v) = V;
+  values.leftCols(v) = in.V;
   values.col(v).setOnes();
   clear_padding<T>(context.mask, values);
-  bilinear<T>(context, F, G, values, causal, Y);
+  bilinear<T>(context, {in.Q, in.K, values}, causal, Y);
   for (Index i = 0; i < n; ++i) {
     sums(i, 0) = Y(i, v) + T(kMinSum);
     H.row(i) = Y.row(i).head(v) / sums(i, 0);
@@ -37,19 +33,17 @@ void feature_attention(const LayerContext<T>& context,
 
 /// Sets dF, dG and dV: d(H o s) = dH / s and ds = -<dH, H> / s.
 template <class T>
-void feature_attention_backward(const LayerContext<T>& context,
-                                const ConstTokens<T>& F,
-                                const ConstTokens<T>& G,
+void feature_attention_backward(Context<T> context,
+                                HeadInputs<T> in,
                                 bool causal,
-                                const ConstTokens<T>& values,
-                                const ConstTokens<T>& sums,
-                                const ConstTokens<T>& H,
-                                const ConstTokens<T>& dH,
-                                Tokens<T> dF,
-                                Tokens<T> dG,
-                                Tokens<T> dV) {
-  const Index n = F.rows();
+                                In<T> H,
+                                In<T> dH,
+                                HeadGradients<T> d,
+                                Cache<T>& cache) {
+  const Index n = H.rows();
   const Index v = H.cols();
+  const TokenMap<T> values = cache.array(0, n, v + 1);
+  const TokenMap<T> sums = cache.array(1, n, 1);
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> dY = scope.take(n, v + 1);
   TokenMap<T> d_values = scope.take(n, v + 1);
@@ -57,10 +51,10 @@ void feature_attention_backward(const LayerContext<T>& context,
     dY.row(i).head(v) = dH.row(i) / sums(i, 0);
     dY(i, v) = -dH.row(i).dot(H.row(i)) / sums(i, 0);
   }
-  bilinear_backward<T>(context, F, G, values, causal, dY, dF, dG, d_values);
-  dV = d_values.leftCols(v);
-  clear_padding<T>(context.mask, dV);
-  clear_padding<T>(context.mask, dG);
+  bilinear_backward<T>(context, {in.Q, in.K, values}, causal, dY, {d.Q, d.K, d_values});
+  d.V = d_values.leftCols(v);
+  clear_padding<T>(context.mask, d.V);
+  clear_padding<T>(context.mask, d.K);
 }
 
 }  // namespace matapprox::attention

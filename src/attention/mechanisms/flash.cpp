@@ -5,7 +5,7 @@
 #include "attention/kernels/bilinear.hpp"
 #include "attention/kernels/elementwise.hpp"
 #include "attention/kernels/instantiate.hpp"
-#include "matapprox/attention/layers/block.hpp"
+#include "matapprox/attention/layers/dropout.hpp"
 #include "matapprox/attention/layers/layers.hpp"
 #include "matapprox/attention/mechanisms/linear_attention.hpp"
 #include "matapprox/core/require.hpp"
@@ -14,7 +14,7 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache: Z, U and V before and after SiLU; H = E V; U o H.
-enum FlashArray : std::size_t {
+enum FlashArray : Index {
   kSharedBefore,
   kSharedAfter,
   kGateBefore,
@@ -29,7 +29,7 @@ enum FlashCopy : Index { kLocalQuery, kLocalKey, kGlobalQuery, kGlobalKey, kCopi
 
 /// Y = X / (1 + exp(-X)).
 template <class T>
-void silu(const ConstTokens<T>& X, Tokens<T> Y) {
+void silu(In<T> X, Out<T> Y) {
   for (Index i = 0; i < X.rows(); ++i) {
     Y.row(i) = -X.row(i);
     kernels::exp(Y.row(i).data(), Y.row(i).data(), Y.cols());
@@ -39,7 +39,7 @@ void silu(const ConstTokens<T>& X, Tokens<T> Y) {
 
 /// Multiplies dX by the slope s (1 + x (1 - s)), where s = 1 / (1 + exp(-x)).
 template <class T>
-void silu_backward(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> dX) {
+void silu_backward(Context<T> context, In<T> X, Out<T> dX) {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> s = scope.take(1, X.cols());
   for (Index i = 0; i < X.rows(); ++i) {
@@ -128,10 +128,7 @@ class Flash final : public Attention<T> {
   Index width_out() const override { return shape_.width; }
   Index heads() const override { return 1; }
 
-  void forward(const LayerContext<T>& context,
-               const ConstTokens<T>& X,
-               Tokens<T> Y,
-               Cache<T>& cache) const override {
+  void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const override {
     const Index n = X.rows();
     shape_.check_sample(n, X.cols());
     TokenMap<T> U = activate(context, gate_, X, kGateBefore, cache);
@@ -144,29 +141,45 @@ class Flash final : public Attention<T> {
     output_.apply(context, gated, Y);
   }
 
-  void backward(const LayerContext<T>& context,
-                const ConstTokens<T>& X,
-                const ConstTokens<T>& dY,
-                Tokens<T> dX,
-                Cache<T>& cache) const override;
+  void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const override {
+    const Index n = X.rows();
+    const Index s = shared_.out();
+    const Index e = value_.out();
+    const TokenMap<T> Z = cache.array(kSharedAfter, n, s);
+    const TokenMap<T> U = cache.array(kGateAfter, n, e);
+    const TokenMap<T> V = cache.array(kFlashValues, n, e);
+    const TokenMap<T> H = cache.array(kMixed, n, e);
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> d_gated = scope.take(n, e);
+    TokenMap<T> dH = scope.take(n, e);
+    TokenMap<T> dZ = scope.take(n, s);
+    TokenMap<T> dV = scope.take(n, e);
+    output_.pull_back(context, cache.array(kGated, n, e), dY, d_gated, false);
+    dH = d_gated.cwiseProduct(U);
+    d_gated = d_gated.cwiseProduct(H);  // dU from here on
+    mix_backward(context, Z, V, dH, dZ, dV);
+    clear_padding<T>(context.mask, dV);
+    silu_backward<T>(context, cache.array(kGateBefore, n, e), d_gated);
+    silu_backward<T>(context, cache.array(kFlashValuesBefore, n, e), dV);
+    silu_backward<T>(context, cache.array(kSharedBefore, n, s), dZ);
+    gate_.pull_back(context, X, d_gated, dX, false);
+    value_.pull_back(context, X, dV, dX, true);
+    shared_.pull_back(context, X, dZ, dX, true);
+  }
 
-  void apply_map(const LayerContext<T>& context,
-                 const ConstTokens<T>& X,
-                 Index /*head*/,
-                 const ConstTokens<T>& B,
-                 Tokens<T> Y,
-                 Cache<T>& cache) const override {
+  void apply_map(Context<T> context, In<T> X, Index /*head*/, In<T> B, Out<T> Y, Cache<T>& cache)
+      const override {
     shape_.check_sample(X.rows(), X.cols());
     typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> U = scope.take(B.rows(), B.cols());
     copy_tokens<T>(context.mask, B, U);
     mix(context, activate(context, shared_, X, kSharedBefore, cache), U, false, Y);
   }
-  void apply_map_transpose(const LayerContext<T>& context,
-                           const ConstTokens<T>& X,
+  void apply_map_transpose(Context<T> context,
+                           In<T> X,
                            Index /*head*/,
-                           const ConstTokens<T>& B,
-                           Tokens<T> Y,
+                           In<T> B,
+                           Out<T> Y,
                            Cache<T>& cache) const override {
     shape_.check_sample(X.rows(), X.cols());
     mix(context, activate(context, shared_, X, kSharedBefore, cache), B, true, Y);
@@ -184,11 +197,8 @@ class Flash final : public Attention<T> {
 
  private:
   /// Computes SiLU of a linear map of X. The cache stores the values before and after SiLU.
-  TokenMap<T> activate(const LayerContext<T>& context,
-                       const Linear<T>& map,
-                       const ConstTokens<T>& X,
-                       std::size_t slot,
-                       Cache<T>& cache) const {
+  TokenMap<T> activate(
+      Context<T> context, const Linear<T>& map, In<T> X, Index slot, Cache<T>& cache) const {
     TokenMap<T> before = cache.array(slot, X.rows(), map.out());
     TokenMap<T> after = cache.array(slot + 1, X.rows(), map.out());
     map.apply(context, X, before);
@@ -197,19 +207,12 @@ class Flash final : public Attention<T> {
   }
 
   /// Computes a copy of Z, with its own scale and shift for each column.
-  void copy(const LayerContext<T>& context,
-            FlashCopy which,
-            const ConstTokens<T>& Z,
-            Tokens<T> to) const {
+  void copy(Context<T> context, FlashCopy which, In<T> Z, Out<T> to) const {
     const auto scale = context.value(scales_).row(which).array();
     const auto shift = context.value(shifts_).row(which).array();
     for (Index i = 0; i < Z.rows(); ++i) to.row(i).array() = Z.row(i).array() * scale + shift;
   }
-  void copy_backward(const LayerContext<T>& context,
-                     FlashCopy which,
-                     const ConstTokens<T>& Z,
-                     const ConstTokens<T>& d_copy,
-                     Tokens<T> dZ) const {
+  void copy_backward(Context<T> context, FlashCopy which, In<T> Z, In<T> d_copy, Out<T> dZ) const {
     const auto scale = context.value(scales_).row(which).array();
     TokenMap<T> d_scale = context.gradient_of(scales_);
     TokenMap<T> d_shift = context.gradient_of(shifts_);
@@ -225,16 +228,48 @@ class Flash final : public Attention<T> {
     return static_cast<double>(std::max<Index>(count_tokens(mask, n), 1));
   }
   /// Factor of the local scores: 1 / g, or 1 / number of tokens if there are no chunks.
-  double local_scale(const LayerContext<T>& context, Index n) const {
+  double local_scale(Context<T> context, Index n) const {
     return 1 / (chunk_ == 0 ? count(context.mask, n) : static_cast<double>(chunk_));
   }
 
   /// H = E V, or H = E^T V if `transpose`.
-  void mix(const LayerContext<T>& context,
-           const ConstTokens<T>& Z,
-           const ConstTokens<T>& V,
-           bool transpose,
-           Tokens<T> H) const;
+  void mix(Context<T> context, In<T> Z, In<T> V, bool transpose, Out<T> H) const {
+    const Index n = Z.rows();
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> Q = scope.take(n, Z.cols());
+    TokenMap<T> K = scope.take(n, Z.cols());
+    TokenMap<T> s_tile = scope.take(kRun, kRun);
+    TokenMap<T> a_tile = scope.take(kRun, kRun);
+    const TokenMap<T> bias = biases(context, n, scope);
+    copy(context, kLocalQuery, Z, Q);
+    copy(context, kLocalKey, Z, K);
+    H.setZero();
+    for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
+      Tokens<T> A = a_tile.topLeftCorner(rows, cols);
+      local_scores(Q, i, K, j, local_scale(context, n), bias, s_tile.topLeftCorner(rows, cols), A);
+      dropout_.apply<T>(context, 0, i, j, A);
+      if (transpose) {
+        multiply_transposed<T>(A, V.middleRows(i, rows), H.middleRows(j, cols), 1, true);
+      } else {
+        multiply<T>(A, V.middleRows(j, cols), H.middleRows(i, rows), 1, true);
+      }
+    });
+    if (chunk_ == 0) return;
+    copy(context, kGlobalQuery, Z, Q);
+    copy(context, kGlobalKey, Z, K);
+    const double scale = 1 / count(context.mask, n);
+    if (transpose) {
+      for_each_chunk(
+          context, Order::kLastToFirst, Q, V, [&](Index i, Index rows, const TokenMap<T>& R) {
+            multiply<T>(K.middleRows(i, rows), R, H.middleRows(i, rows), scale, true);
+          });
+    } else {
+      for_each_chunk(
+          context, Order::kFirstToLast, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
+            multiply<T>(Q.middleRows(i, rows), S, H.middleRows(i, rows), scale, true);
+          });
+    }
+  }
 
   /// Calls function(i, rows, j, cols) for the tiles of scores within chunks, up to the diagonal if
   /// causal.
@@ -255,9 +290,7 @@ class Flash final : public Attention<T> {
     return distance + biases_.cols / 2;
   }
   /// Returns b for the distances 1 - g .. g - 1 within chunks of g; no columns if there is no bias.
-  TokenMap<T> biases(const LayerContext<T>& context,
-                     Index n,
-                     typename Workspace<T>::Scope& scope) const {
+  TokenMap<T> biases(Context<T> context, Index n, typename Workspace<T>::Scope& scope) const {
     if (relative_bias_ == FlashBias::kNone) return scope.take(1, 0);
     const Index g = chunk_of(n);
     TokenMap<T> bias = scope.take(1, 2 * g - 1);
@@ -265,7 +298,7 @@ class Flash final : public Attention<T> {
       bias(0, distance + g - 1) = context.value(biases_)(0, bias_of(distance)) * T(bias_factor_);
     return bias;
   }
-  void biases_backward(const LayerContext<T>& context, const TokenMap<T>& d_bias) const {
+  void biases_backward(Context<T> context, const TokenMap<T>& d_bias) const {
     TokenMap<T> gradient = context.gradient_of(biases_);
     const Index farthest = d_bias.cols() / 2;
     for (Index distance = -farthest; distance <= farthest; ++distance)
@@ -274,14 +307,14 @@ class Flash final : public Attention<T> {
 
   /// S = scale Q_i K_j^T + b(j - i) of a tile; A = a(S), with 0 for keys that are hidden from the
   /// query.
-  void local_scores(const ConstTokens<T>& Q,
+  void local_scores(In<T> Q,
                     Index i,
-                    const ConstTokens<T>& K,
+                    In<T> K,
                     Index j,
                     double scale,
                     const TokenMap<T>& bias,
-                    Tokens<T> S,
-                    Tokens<T> A) const {
+                    Out<T> S,
+                    Out<T> A) const {
     multiply_by_transpose<T>(Q.middleRows(i, S.rows()), K.middleRows(j, S.cols()), S, scale);
     if (bias.cols() > 0) {
       for (Index row = 0; row < S.rows(); ++row)
@@ -294,52 +327,85 @@ class Flash final : public Attention<T> {
   }
   bool hidden(Index query, Index key) const { return shape_.causal && key > query; }
 
-  /// Calls function(i, rows, S) for each chunk, where S = K^T V over all tokens or, if causal, over
-  /// those of earlier chunks.
+  enum class Order { kFirstToLast, kLastToFirst };
+  /// Calls function(i, rows, S) for each chunk in the given order, where S = A^T B over all tokens
+  /// or, if causal, over those of the chunks before it in this order.
   template <class Function>
-  void for_each_prefix(const LayerContext<T>& context,
-                       const ConstTokens<T>& K,
-                       const ConstTokens<T>& V,
-                       const Function& function) const {
+  void for_each_chunk(
+      Context<T> context, Order order, In<T> A, In<T> B, const Function& function) const {
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> S = scope.take(K.cols(), V.cols());
+    TokenMap<T> S = scope.take(A.cols(), B.cols());
     S.setZero();
-    if (!shape_.causal) multiply_transposed<T>(K, V, S);
-    const Index g = chunk_of(K.rows());
-    for (Index i = 0; i < K.rows(); i += g) {
-      const Index rows = std::min(g, K.rows() - i);
+    if (!shape_.causal) multiply_transposed<T>(A, B, S);
+    const Index g = chunk_of(A.rows());
+    const Index chunks = (A.rows() + g - 1) / g;
+    for (Index c = 0; c < chunks; ++c) {
+      const Index i = (order == Order::kFirstToLast ? c : chunks - 1 - c) * g;
+      const Index rows = std::min(g, A.rows() - i);
       function(i, rows, S);
       if (shape_.causal)
-        multiply_transposed<T>(K.middleRows(i, rows), V.middleRows(i, rows), S, 1, true);
-    }
-  }
-  /// Calls function(i, rows, R) for each chunk from the last to the first, where R = Q^T B over all
-  /// tokens or, if causal, over those of later chunks.
-  template <class Function>
-  void for_each_suffix(const LayerContext<T>& context,
-                       const ConstTokens<T>& Q,
-                       const ConstTokens<T>& B,
-                       const Function& function) const {
-    typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> R = scope.take(Q.cols(), B.cols());
-    R.setZero();
-    if (!shape_.causal) multiply_transposed<T>(Q, B, R);
-    const Index g = chunk_of(Q.rows());
-    for (Index i = (Q.rows() - 1) / g * g; i >= 0; i -= g) {
-      const Index rows = std::min(g, Q.rows() - i);
-      function(i, rows, R);
-      if (shape_.causal)
-        multiply_transposed<T>(Q.middleRows(i, rows), B.middleRows(i, rows), R, 1, true);
+        multiply_transposed<T>(A.middleRows(i, rows), B.middleRows(i, rows), S, 1, true);
     }
   }
 
   /// Sets dZ and dV from dH, the derivative with respect to E V.
-  void mix_backward(const LayerContext<T>& context,
-                    const ConstTokens<T>& Z,
-                    const ConstTokens<T>& V,
-                    const ConstTokens<T>& dH,
-                    Tokens<T> dZ,
-                    Tokens<T> dV) const;
+  void mix_backward(Context<T> context, In<T> Z, In<T> V, In<T> dH, Out<T> dZ, Out<T> dV) const {
+    const Index n = Z.rows();
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> Q = scope.take(n, Z.cols());
+    TokenMap<T> K = scope.take(n, Z.cols());
+    TokenMap<T> dQ = scope.take(n, Z.cols());
+    TokenMap<T> dK = scope.take(n, Z.cols());
+    TokenMap<T> s_tile = scope.take(kRun, kRun);
+    TokenMap<T> a_tile = scope.take(kRun, kRun);
+    const TokenMap<T> bias = biases(context, n, scope);
+    TokenMap<T> d_bias = scope.take(1, bias.cols());
+    d_bias.setZero();
+    dZ.setZero();
+    dV.setZero();
+    dQ.setZero();
+    dK.setZero();
+    copy(context, kLocalQuery, Z, Q);
+    copy(context, kLocalKey, Z, K);
+    const double scale = local_scale(context, n);
+    for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
+      Tokens<T> S = s_tile.topLeftCorner(rows, cols);
+      Tokens<T> A = a_tile.topLeftCorner(rows, cols);
+      local_scores(Q, i, K, j, scale, bias, S, A);
+      dropout_.apply<T>(context, 0, i, j, A);
+      multiply_transposed<T>(A, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
+      multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), A);
+      dropout_.apply<T>(context, 0, i, j, A);
+      for (Index a = 0; a < rows; ++a) {
+        for (Index b = 0; b < cols; ++b)
+          A(a, b) = hidden(i + a, j + b) ? T(0) : T(A(a, b) * activation_.slope(S(a, b)));
+      }
+      if (bias.cols() > 0) {
+        for (Index row = 0; row < rows; ++row)
+          d_bias.row(0).segment(j - i - row + bias.cols() / 2, cols) += A.row(row);
+      }
+      multiply<T>(A, K.middleRows(j, cols), dQ.middleRows(i, rows), scale, true);
+      multiply_transposed<T>(A, Q.middleRows(i, rows), dK.middleRows(j, cols), scale, true);
+    });
+    copy_backward(context, kLocalQuery, Z, dQ, dZ);
+    copy_backward(context, kLocalKey, Z, dK, dZ);
+    if (bias.cols() > 0) biases_backward(context, d_bias);
+    if (chunk_ == 0) return;
+    copy(context, kGlobalQuery, Z, Q);
+    copy(context, kGlobalKey, Z, K);
+    const double share = 1 / count(context.mask, n);
+    for_each_chunk(
+        context, Order::kFirstToLast, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
+          multiply_by_transpose<T>(dH.middleRows(i, rows), S, dQ.middleRows(i, rows), share);
+        });
+    for_each_chunk(
+        context, Order::kLastToFirst, Q, dH, [&](Index i, Index rows, const TokenMap<T>& R) {
+          multiply_by_transpose<T>(V.middleRows(i, rows), R, dK.middleRows(i, rows), share);
+          multiply<T>(K.middleRows(i, rows), R, dV.middleRows(i, rows), share, true);
+        });
+    copy_backward(context, kGlobalQuery, Z, dQ, dZ);
+    copy_backward(context, kGlobalKey, Z, dK, dZ);
+  }
 
   AttentionShape shape_;
   ProbabilityDropout dropout_;
@@ -355,140 +421,6 @@ class Flash final : public Attention<T> {
   ParameterSlot shifts_;
   ParameterSlot biases_;
 };
-
-template <class T>
-void Flash<T>::mix(const LayerContext<T>& context,
-                   const ConstTokens<T>& Z,
-                   const ConstTokens<T>& V,
-                   bool transpose,
-                   Tokens<T> H) const {
-  const Index n = Z.rows();
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> Q = scope.take(n, Z.cols());
-  TokenMap<T> K = scope.take(n, Z.cols());
-  TokenMap<T> s_tile = scope.take(kRun, kRun);
-  TokenMap<T> a_tile = scope.take(kRun, kRun);
-  const TokenMap<T> bias = biases(context, n, scope);
-  copy(context, kLocalQuery, Z, Q);
-  copy(context, kLocalKey, Z, K);
-  H.setZero();
-  for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
-    Tokens<T> A = a_tile.topLeftCorner(rows, cols);
-    local_scores(Q, i, K, j, local_scale(context, n), bias, s_tile.topLeftCorner(rows, cols), A);
-    dropout_.apply<T>(context, 0, i, j, A);
-    if (transpose) {
-      multiply_transposed<T>(A, V.middleRows(i, rows), H.middleRows(j, cols), 1, true);
-    } else {
-      multiply<T>(A, V.middleRows(j, cols), H.middleRows(i, rows), 1, true);
-    }
-  });
-  if (chunk_ == 0) return;
-  copy(context, kGlobalQuery, Z, Q);
-  copy(context, kGlobalKey, Z, K);
-  const double scale = 1 / count(context.mask, n);
-  if (transpose) {
-    for_each_suffix(context, Q, V, [&](Index i, Index rows, const TokenMap<T>& R) {
-      multiply<T>(K.middleRows(i, rows), R, H.middleRows(i, rows), scale, true);
-    });
-  } else {
-    for_each_prefix(context, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
-      multiply<T>(Q.middleRows(i, rows), S, H.middleRows(i, rows), scale, true);
-    });
-  }
-}
-
-template <class T>
-void Flash<T>::mix_backward(const LayerContext<T>& context,
-                            const ConstTokens<T>& Z,
-                            const ConstTokens<T>& V,
-                            const ConstTokens<T>& dH,
-                            Tokens<T> dZ,
-                            Tokens<T> dV) const {
-  const Index n = Z.rows();
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> Q = scope.take(n, Z.cols());
-  TokenMap<T> K = scope.take(n, Z.cols());
-  TokenMap<T> dQ = scope.take(n, Z.cols());
-  TokenMap<T> dK = scope.take(n, Z.cols());
-  TokenMap<T> s_tile = scope.take(kRun, kRun);
-  TokenMap<T> a_tile = scope.take(kRun, kRun);
-  const TokenMap<T> bias = biases(context, n, scope);
-  TokenMap<T> d_bias = scope.take(1, bias.cols());
-  d_bias.setZero();
-  dZ.setZero();
-  dV.setZero();
-  dQ.setZero();
-  dK.setZero();
-  copy(context, kLocalQuery, Z, Q);
-  copy(context, kLocalKey, Z, K);
-  const double scale = local_scale(context, n);
-  for_each_tile(n, [&](Index i, Index rows, Index j, Index cols) {
-    Tokens<T> S = s_tile.topLeftCorner(rows, cols);
-    Tokens<T> A = a_tile.topLeftCorner(rows, cols);
-    local_scores(Q, i, K, j, scale, bias, S, A);
-    dropout_.apply<T>(context, 0, i, j, A);
-    multiply_transposed<T>(A, dH.middleRows(i, rows), dV.middleRows(j, cols), 1, true);
-    multiply_by_transpose<T>(dH.middleRows(i, rows), V.middleRows(j, cols), A);
-    dropout_.apply<T>(context, 0, i, j, A);
-    for (Index a = 0; a < rows; ++a) {
-      for (Index b = 0; b < cols; ++b)
-        A(a, b) = hidden(i + a, j + b) ? T(0) : T(A(a, b) * activation_.slope(S(a, b)));
-    }
-    if (bias.cols() > 0) {
-      for (Index row = 0; row < rows; ++row)
-        d_bias.row(0).segment(j - i - row + bias.cols() / 2, cols) += A.row(row);
-    }
-    multiply<T>(A, K.middleRows(j, cols), dQ.middleRows(i, rows), scale, true);
-    multiply_transposed<T>(A, Q.middleRows(i, rows), dK.middleRows(j, cols), scale, true);
-  });
-  copy_backward(context, kLocalQuery, Z, dQ, dZ);
-  copy_backward(context, kLocalKey, Z, dK, dZ);
-  if (bias.cols() > 0) biases_backward(context, d_bias);
-  if (chunk_ == 0) return;
-  copy(context, kGlobalQuery, Z, Q);
-  copy(context, kGlobalKey, Z, K);
-  const double share = 1 / count(context.mask, n);
-  for_each_prefix(context, K, V, [&](Index i, Index rows, const TokenMap<T>& S) {
-    multiply_by_transpose<T>(dH.middleRows(i, rows), S, dQ.middleRows(i, rows), share);
-  });
-  for_each_suffix(context, Q, dH, [&](Index i, Index rows, const TokenMap<T>& R) {
-    multiply_by_transpose<T>(V.middleRows(i, rows), R, dK.middleRows(i, rows), share);
-    multiply<T>(K.middleRows(i, rows), R, dV.middleRows(i, rows), share, true);
-  });
-  copy_backward(context, kGlobalQuery, Z, dQ, dZ);
-  copy_backward(context, kGlobalKey, Z, dK, dZ);
-}
-
-template <class T>
-void Flash<T>::backward(const LayerContext<T>& context,
-                        const ConstTokens<T>& X,
-                        const ConstTokens<T>& dY,
-                        Tokens<T> dX,
-                        Cache<T>& cache) const {
-  const Index n = X.rows();
-  const Index s = shared_.out();
-  const Index e = value_.out();
-  const TokenMap<T> Z = cache.array(kSharedAfter, n, s);
-  const TokenMap<T> U = cache.array(kGateAfter, n, e);
-  const TokenMap<T> V = cache.array(kFlashValues, n, e);
-  const TokenMap<T> H = cache.array(kMixed, n, e);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> d_gated = scope.take(n, e);
-  TokenMap<T> dH = scope.take(n, e);
-  TokenMap<T> dZ = scope.take(n, s);
-  TokenMap<T> dV = scope.take(n, e);
-  output_.pull_back(context, cache.array(kGated, n, e), dY, d_gated, false);
-  dH = d_gated.cwiseProduct(U);
-  d_gated = d_gated.cwiseProduct(H);  // dU from here on
-  mix_backward(context, Z, V, dH, dZ, dV);
-  clear_padding<T>(context.mask, dV);
-  silu_backward<T>(context, cache.array(kGateBefore, n, e), d_gated);
-  silu_backward<T>(context, cache.array(kFlashValuesBefore, n, e), dV);
-  silu_backward<T>(context, cache.array(kSharedBefore, n, s), dZ);
-  gate_.pull_back(context, X, d_gated, dX, false);
-  value_.pull_back(context, X, dV, dX, true);
-  shared_.pull_back(context, X, dZ, dX, true);
-}
 
 }  // namespace
 

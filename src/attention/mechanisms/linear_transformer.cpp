@@ -8,11 +8,11 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache.
-enum LinearArray : std::size_t { kQueryFeatures, kKeyFeatures, kOneAndValues, kRowSums };
+enum LinearArray : Index { kQueryFeatures, kKeyFeatures };
 
 /// phi(x) = elu(x) + 1: x + 1 for x > 0, else exp(x).
 template <class T>
-void elu_features(const ConstTokens<T>& X, Tokens<T> F) {
+void elu_features(In<T> X, Out<T> F) {
   for (Index i = 0; i < X.rows(); ++i) {
     kernels::exp(X.row(i).data(), F.row(i).data(), X.cols());
     for (Index j = 0; j < X.cols(); ++j) {
@@ -23,7 +23,7 @@ void elu_features(const ConstTokens<T>& X, Tokens<T> F) {
 
 /// Multiplies dX by phi'(x), which is 1 for x > 0, else phi(x).
 template <class T>
-void elu_features_backward(const ConstTokens<T>& X, const ConstTokens<T>& F, Tokens<T> dX) {
+void elu_features_backward(In<T> X, In<T> F, Out<T> dX) {
   for (Index i = 0; i < X.rows(); ++i) {
     for (Index j = 0; j < X.cols(); ++j) {
       if (!(X(i, j) > T(0))) dX(i, j) *= F(i, j);
@@ -36,55 +36,25 @@ class LinearTransformerCore final : public HeadCore<T> {
  public:
   explicit LinearTransformerCore(bool causal) : causal_(causal) {}
 
-  void forward(const LayerContext<T>& context,
-               Index /*head*/,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override {
-    const Index n = Q.rows();
-    TokenMap<T> F = cache.array(kQueryFeatures, n, Q.cols());
-    TokenMap<T> G = cache.array(kKeyFeatures, n, K.cols());
-    elu_features<T>(Q, F);
-    elu_features<T>(K, G);
-    feature_attention<T>(context,
-                         F,
-                         G,
-                         V,
-                         causal_,
-                         cache.array(kOneAndValues, n, V.cols() + 1),
-                         cache.array(kRowSums, n, 1),
-                         H);
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override {
+    TokenMap<T> F = cache.array(kQueryFeatures, in.Q.rows(), in.Q.cols());
+    TokenMap<T> G = cache.array(kKeyFeatures, in.K.rows(), in.K.cols());
+    elu_features<T>(in.Q, F);
+    elu_features<T>(in.K, G);
+    feature_attention<T>(context, {F, G, in.V}, causal_, H, cache.child(0));
   }
 
-  void backward(const LayerContext<T>& context,
-                Index /*head*/,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& H,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> H,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override {
-    const Index n = Q.rows();
-    const TokenMap<T> F = cache.array(kQueryFeatures, n, Q.cols());
-    const TokenMap<T> G = cache.array(kKeyFeatures, n, K.cols());
-    feature_attention_backward<T>(context,
-                                  F,
-                                  G,
-                                  causal_,
-                                  cache.array(kOneAndValues, n, V.cols() + 1),
-                                  cache.array(kRowSums, n, 1),
-                                  H,
-                                  dH,
-                                  dQ,
-                                  dK,
-                                  dV);
-    elu_features_backward<T>(Q, F, dQ);
-    elu_features_backward<T>(K, G, dK);
+    const TokenMap<T> F = cache.array(kQueryFeatures, in.Q.rows(), in.Q.cols());
+    const TokenMap<T> G = cache.array(kKeyFeatures, in.K.rows(), in.K.cols());
+    feature_attention_backward<T>(context, {F, G, in.V}, causal_, H, dH, d, cache.child(0));
+    elu_features_backward<T>(in.Q, F, d.Q);
+    elu_features_backward<T>(in.K, G, d.K);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -107,12 +77,9 @@ std::unique_ptr<Attention<T>> linear_transformer(ParameterList& list,
                                                  const AttentionShape& shape,
                                                  const LinearTransformerOptions& options) {
   shape.validate("linear_transformer");
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::make_unique<LinearTransformerCore<T>>(shape.causal),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  auto core = std::make_unique<LinearTransformerCore<T>>(shape.causal);
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(linear_transformer, LinearTransformerOptions);

@@ -12,7 +12,7 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache; the first two are E K and F V.
-enum LinformerArray : std::size_t {
+enum LinformerArray : Index {
   kMixedKeys,
   kMixedValues,
   kMixedKeyTokens,  // E X and F X, and the row sums of E and F
@@ -41,108 +41,75 @@ class LinformerCore final : public HeadCore<T> {
         mixtures_(std::move(mixtures)),
         softmax_(shape, std::make_unique<AllTiles>()) {}
 
-  void forward(const LayerContext<T>& context,
-               Index head,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override {
-    TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
-    TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
-    const auto [E, F] = mixtures(head);
-    mix(context, E, K, mixed_keys);
-    mix(context, F, V, mixed_values);
-    softmax_.forward(unmasked(context), head, Q, mixed_keys, mixed_values, H, cache.child(0));
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override {
+    TokenMap<T> keys = cache.array(kMixedKeys, rank_, in.K.cols());
+    TokenMap<T> values = cache.array(kMixedValues, rank_, in.V.cols());
+    const auto [E, F] = mixtures(in.head);
+    mix(context, E, in.K, keys);
+    mix(context, F, in.V, values);
+    softmax_.forward(unmasked(context), {in.Q, keys, values, in.head}, H, cache.child(0));
   }
 
-  void backward(const LayerContext<T>& context,
-                Index head,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& H,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> H,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override {
-    const TokenMap<T> mixed_keys = cache.array(kMixedKeys, rank_, K.cols());
-    const TokenMap<T> mixed_values = cache.array(kMixedValues, rank_, V.cols());
+    const TokenMap<T> keys = cache.array(kMixedKeys, rank_, in.K.cols());
+    const TokenMap<T> values = cache.array(kMixedValues, rank_, in.V.cols());
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> d_mixed_keys = scope.take(rank_, K.cols());
-    TokenMap<T> d_mixed_values = scope.take(rank_, V.cols());
-    const auto [E, F] = mixtures(head);
-    softmax_.backward(unmasked(context),
-                      head,
-                      Q,
-                      mixed_keys,
-                      mixed_values,
-                      H,
-                      dH,
-                      dQ,
-                      d_mixed_keys,
-                      d_mixed_values,
-                      cache.child(0));
-    mix_backward(context, E, K, d_mixed_keys, dK);
-    mix_backward(context, F, V, d_mixed_values, dV);
+    const HeadGradients<T> mixed{
+        d.Q, scope.take(rank_, in.K.cols()), scope.take(rank_, in.V.cols())};
+    const auto [E, F] = mixtures(in.head);
+    softmax_.backward(
+        unmasked(context), {in.Q, keys, values, in.head}, H, dH, mixed, cache.child(0));
+    mix_backward(context, E, in.K, mixed.K, d.K);
+    mix_backward(context, F, in.V, mixed.V, d.V);
   }
 
   /// True if all heads share E and F: then E (X W + 1 b^T) is (E X) W + (E 1) b^T, and the
   /// projections of k rows are much less work than those of N.
   bool mixes_tokens() const override { return shared_; }
 
-  void forward_tokens(const LayerContext<T>& context,
-                      const ConstTokens<T>& X,
+  void forward_tokens(Context<T> context,
+                      In<T> X,
                       const Linear<T>& key,
                       const Linear<T>& value,
                       const HeadArrays<T>& Q,
                       const HeadArrays<T>& H,
                       Cache<T>& cache) const override {
     const auto [E, F] = mixtures(0);
-    const MixedTokens shared(cache.child(static_cast<std::size_t>(Q.count)), rank_, X.cols());
+    const MixedTokens shared(cache.child(Q.count), rank_, X.cols());
     mix_tokens(context, E, X, shared.key_tokens, shared.key_sums);
     mix_tokens(context, F, X, shared.value_tokens, shared.value_sums);
     key.apply_to_mixtures(context, shared.key_tokens, shared.key_sums, shared.keys);
     value.apply_to_mixtures(context, shared.value_tokens, shared.value_sums, shared.values);
     for (Index h = 0; h < Q.count; ++h) {
-      softmax_.forward(unmasked(context),
-                       h,
-                       Q[h],
-                       shared.keys.middleCols(h * Q.width, Q.width),
-                       shared.values.middleCols(h * Q.width, Q.width),
-                       H[h],
-                       cache.child(static_cast<std::size_t>(h)));
+      softmax_.forward(unmasked(context), shared.head(Q, h), H[h], cache.child(h));
     }
   }
 
-  void backward_tokens(const LayerContext<T>& context,
-                       const ConstTokens<T>& X,
+  void backward_tokens(Context<T> context,
+                       In<T> X,
                        const Linear<T>& key,
                        const Linear<T>& value,
                        const HeadArrays<T>& Q,
                        const HeadArrays<T>& H,
                        const HeadArrays<T>& dH,
                        const HeadArrays<T>& dQ,
-                       Tokens<T> dX,
+                       Out<T> dX,
                        Cache<T>& cache) const override {
     const auto [E, F] = mixtures(0);
-    const MixedTokens shared(cache.child(static_cast<std::size_t>(Q.count)), rank_, X.cols());
+    const MixedTokens shared(cache.child(Q.count), rank_, X.cols());
     typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> d_keys = scope.take(rank_, X.cols());
     TokenMap<T> d_values = scope.take(rank_, X.cols());
     for (Index h = 0; h < Q.count; ++h) {
-      softmax_.backward(unmasked(context),
-                        h,
-                        Q[h],
-                        shared.keys.middleCols(h * Q.width, Q.width),
-                        shared.values.middleCols(h * Q.width, Q.width),
-                        H[h],
-                        dH[h],
-                        dQ[h],
-                        d_keys.middleCols(h * Q.width, Q.width),
-                        d_values.middleCols(h * Q.width, Q.width),
-                        cache.child(static_cast<std::size_t>(h)));
+      const HeadGradients<T> d{dQ[h],
+                               d_keys.middleCols(h * Q.width, Q.width),
+                               d_values.middleCols(h * Q.width, Q.width)};
+      softmax_.backward(unmasked(context), shared.head(Q, h), H[h], dH[h], d, cache.child(h));
     }
     TokenMap<T> d_key_tokens = scope.take(rank_, X.cols());
     TokenMap<T> d_value_tokens = scope.take(rank_, X.cols());
@@ -189,6 +156,11 @@ class LinformerCore final : public HeadCore<T> {
           value_tokens(cache.array(kMixedValueTokens, rank, width)),
           key_sums(cache.array(kKeySums, rank, 1)),
           value_sums(cache.array(kValueSums, rank, 1)) {}
+    /// Returns the queries of a head, with its columns of the mixtures as keys and values.
+    HeadInputs<T> head(const HeadArrays<T>& Q, Index h) const {
+      return {
+          Q[h], keys.middleCols(h * Q.width, Q.width), values.middleCols(h * Q.width, Q.width), h};
+    }
     TokenMap<T> keys;
     TokenMap<T> values;
     TokenMap<T> key_tokens;
@@ -198,10 +170,7 @@ class LinformerCore final : public HeadCore<T> {
   };
   /// Returns the copy.rows() rows of X from row i on. If there is padding, returns `copy`, in which
   /// the rows of padding are 0.
-  static ConstTokens<T> real_tokens(const LayerContext<T>& context,
-                                    const ConstTokens<T>& X,
-                                    Index i,
-                                    Tokens<T> copy) {
+  static ConstTokens<T> real_tokens(Context<T> context, In<T> X, Index i, Out<T> copy) {
     if (context.mask.empty()) return X.middleRows(i, copy.rows());
     for (Index a = 0; a < copy.rows(); ++a) {
       if (is_token(context.mask, i + a)) {
@@ -213,11 +182,8 @@ class LinformerCore final : public HeadCore<T> {
     return copy;
   }
   /// Y = E X over the tokens; sums = the row sums of E over the tokens.
-  static void mix_tokens(const LayerContext<T>& context,
-                         const ParameterSlot& E,
-                         const ConstTokens<T>& X,
-                         Tokens<T> Y,
-                         Tokens<T> sums) {
+  static void mix_tokens(
+      Context<T> context, const ParameterSlot& E, In<T> X, Out<T> Y, Out<T> sums) {
     mix(context, E, X, Y);
     sums.setZero();
     for (Index i = 0; i < X.rows(); i += kMixedRows) {
@@ -234,12 +200,12 @@ class LinformerCore final : public HeadCore<T> {
   }
   /// Adds to the gradient of E, in the columns of the tokens from i on, the contributions of the
   /// mixtures and of their sums.
-  static void mix_gradient(const LayerContext<T>& context,
+  static void mix_gradient(Context<T> context,
                            const ParameterSlot& E,
                            Index i,
-                           const ConstTokens<T>& tokens,
-                           const ConstTokens<T>& d_mixed,
-                           const ConstTokens<T>& d_sums) {
+                           In<T> tokens,
+                           In<T> d_mixed,
+                           In<T> d_sums) {
     auto gradient = context.gradient_of(E).middleCols(i, tokens.rows());
     multiply_by_transpose<T>(d_mixed, tokens, gradient, 1, true);
     if (context.mask.empty()) {
@@ -260,10 +226,7 @@ class LinformerCore final : public HeadCore<T> {
     return context;
   }
   /// Y = E X over the tokens.
-  static void mix(const LayerContext<T>& context,
-                  const ParameterSlot& E,
-                  const ConstTokens<T>& X,
-                  Tokens<T> Y) {
+  static void mix(Context<T> context, const ParameterSlot& E, In<T> X, Out<T> Y) {
     typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> run = scope.take(kMixedRows, X.cols());
     for (Index i = 0; i < X.rows(); i += kMixedRows) {
@@ -276,11 +239,8 @@ class LinformerCore final : public HeadCore<T> {
     }
   }
   /// Adds dY X^T to the gradient of E; dX = E^T dY.
-  static void mix_backward(const LayerContext<T>& context,
-                           const ParameterSlot& E,
-                           const ConstTokens<T>& X,
-                           const ConstTokens<T>& dY,
-                           Tokens<T> dX) {
+  static void mix_backward(
+      Context<T> context, const ParameterSlot& E, In<T> X, In<T> dY, Out<T> dX) {
     typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> run = scope.take(kMixedRows, X.cols());
     TokenMap<T> columns = scope.take(X.cols(), kMixedRows);
@@ -298,10 +258,7 @@ class LinformerCore final : public HeadCore<T> {
     }
   }
   /// dX = columns^T for the tokens from i on. Rows of padding are 0.
-  static void turn(const LayerContext<T>& context,
-                   const TokenMap<T>& columns,
-                   Index i,
-                   Tokens<T> dX) {
+  static void turn(Context<T> context, const TokenMap<T>& columns, Index i, Out<T> dX) {
     std::array<T, kMixedRows> ones;
     ones.fill(T(1));
     kernels::softmax_tiles<T>().transpose_back(columns.data(),
@@ -376,12 +333,8 @@ std::unique_ptr<Attention<T>> linformer(ParameterList& list,
                                          options.rank,
                                          options.scope != LinformerScope::kHead || shape.heads == 1,
                                          add_mixtures(list, prefix, shape, options));
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::move(core),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(linformer, LinformerOptions);

@@ -4,7 +4,7 @@
 #include "attention/kernels/axis_softmax.hpp"
 #include "attention/kernels/bilinear.hpp"
 #include "attention/kernels/instantiate.hpp"
-#include "matapprox/attention/layers/block.hpp"
+#include "matapprox/attention/layers/dropout.hpp"
 #include "matapprox/attention/layers/multi_head.hpp"
 #include "matapprox/attention/mechanisms/low_rank.hpp"
 #include "matapprox/core/require.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr Index kInverseSteps = 6;
 // Arrays of the cache; Z_0 .. Z_6 come last. Those after dropout exist only if dropout acts.
-enum NystromformerArray : std::size_t {
+enum NystromformerArray : Index {
   kQueryLandmarks,
   kKeyLandmarks,
   kQueriesToLandmarks,
@@ -43,32 +43,36 @@ struct Runs {
   }
 };
 
-template <class T>
-void run_means(Mask mask, const Runs& runs, const ConstTokens<T>& X, Tokens<T> means) {
-  means.setZero();
+/// Calls function(s, i, share) for each token i of each run s, where the shares of a run add up
+/// to 1.
+template <class T, class Function>
+void for_each_token(Mask mask, const Runs& runs, const Function& function) {
   for (Index s = 0; s < runs.count; ++s) {
     const T share(1.0 / static_cast<double>(std::max<Index>(runs.tokens(mask, s), 1)));
     for (Index i = runs.begin(s); i < runs.begin(s + 1); ++i) {
-      if (is_token(mask, i)) means.row(s) += X.row(i) * share;
+      if (is_token(mask, i)) function(s, i, share);
     }
   }
 }
 
+template <class T>
+void run_means(Mask mask, const Runs& runs, In<T> X, Out<T> means) {
+  means.setZero();
+  for_each_token<T>(
+      mask, runs, [&](Index s, Index i, T share) { means.row(s) += X.row(i) * share; });
+}
+
 /// Adds the gradient of run_means to dX.
 template <class T>
-void run_means_backward(Mask mask, const Runs& runs, const ConstTokens<T>& d_means, Tokens<T> dX) {
-  for (Index s = 0; s < runs.count; ++s) {
-    const T share(1.0 / static_cast<double>(std::max<Index>(runs.tokens(mask, s), 1)));
-    for (Index i = runs.begin(s); i < runs.begin(s + 1); ++i) {
-      if (is_token(mask, i)) dX.row(i) += d_means.row(s) * share;
-    }
-  }
+void run_means_backward(Mask mask, const Runs& runs, In<T> d_means, Out<T> dX) {
+  for_each_token<T>(
+      mask, runs, [&](Index s, Index i, T share) { dX.row(i) += d_means.row(s) * share; });
 }
 
 /// Returns the column of A with the largest sum, and that sum. Since A is row-stochastic, A^T
 /// divided by the sum has norm <= 1.
 template <class T>
-std::pair<Index, T> largest_column(const ConstTokens<T>& A) {
+std::pair<Index, T> largest_column(In<T> A) {
   Index best = 0;
   T largest = A.col(0).sum();
   for (Index j = 1; j < A.cols(); ++j) {
@@ -83,7 +87,7 @@ std::pair<Index, T> largest_column(const ConstTokens<T>& A) {
 
 /// X = c I - X.
 template <class T>
-void subtract_from(double c, Tokens<T> X) {
+void subtract_from(double c, Out<T> X) {
   X = -X;
   for (Index i = 0; i < X.rows(); ++i) X(i, i) += T(c);
 }
@@ -99,7 +103,7 @@ struct InverseStep {
         R2(scope.take(order, order)),
         R3(scope.take(order, order)) {}
 
-  void evaluate(const ConstTokens<T>& A, const ConstTokens<T>& Z) {
+  void evaluate(In<T> A, In<T> Z) {
     multiply<T>(A, Z, P);
     R1 = P;
     subtract_from<T>(7, R1);
@@ -123,83 +127,72 @@ class NystromformerCore final : public HeadCore<T> {
         width_(width),
         kernel_(kernel) {}
 
-  void forward(const LayerContext<T>& context,
-               Index head,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override {
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override {
     const bool drops = dropout_.acts(context);
-    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols(), drops);
-    run_means<T>(context.mask, a.runs, Q, a.Ql);
-    run_means<T>(context.mask, a.runs, K, a.Kl);
-    multiply_by_transpose<T>(Q, a.Kl, a.F1);
+    Arrays a(cache, runs_of(in.Q.rows()), in.Q.cols(), in.V.cols(), drops);
+    run_means<T>(context.mask, a.runs, in.Q, a.Ql);
+    run_means<T>(context.mask, a.runs, in.K, a.Kl);
+    multiply_by_transpose<T>(in.Q, a.Kl, a.F1);
     softmax_rows<T>(a.F1, scale_, a.F1);
     multiply_by_transpose<T>(a.Ql, a.Kl, a.A);
     softmax_rows<T>(a.A, scale_, a.A);
-    multiply_by_transpose<T>(a.Ql, K, a.F3);
+    multiply_by_transpose<T>(a.Ql, in.K, a.F3);
     hide_padding(context.mask, a.F3);
     softmax_rows<T>(a.F3, scale_, a.F3);
     invert(context, a, cache);
     if (drops) {
       a.kept_F1 = a.F1;
       a.kept_F3 = a.F3;
-      dropout_.apply<T>(context, head, 0, 0, a.kept_F1, kToLandmarksSite);
-      dropout_.apply<T>(context, head, 0, 0, a.kept_F3, kToKeysSite);
+      dropout_.apply<T>(context, in.head, 0, 0, a.kept_F1, kToLandmarksSite);
+      dropout_.apply<T>(context, in.head, 0, 0, a.kept_F3, kToKeysSite);
     }
-    multiply<T>(a.kept_F3, V, a.U);
+    multiply<T>(a.kept_F3, in.V, a.U);
     multiply<T>(a.inverse(cache, kInverseSteps), a.U, a.ZU);
     multiply<T>(a.kept_F1, a.ZU, H);
-    convolve(context, head, V, H);
+    convolve(context, in.head, in.V, H);
   }
 
-  void backward(const LayerContext<T>& context,
-                Index head,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& /*H*/,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> /*H*/,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override {
-    Arrays a(cache, runs_of(Q.rows()), Q.cols(), V.cols(), dropout_.acts(context));
-    const Index n = Q.rows();
+    const Index n = in.Q.rows();
+    Arrays a(cache, runs_of(n), in.Q.cols(), in.V.cols(), dropout_.acts(context));
     const Index L = a.runs.count;
     typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> dF1 = scope.take(n, L);
     TokenMap<T> dA = scope.take(L, L);
     TokenMap<T> dF3 = scope.take(L, n);
-    TokenMap<T> dU = scope.take(L, V.cols());
-    TokenMap<T> dZU = scope.take(L, V.cols());
+    TokenMap<T> dU = scope.take(L, in.V.cols());
+    TokenMap<T> dZU = scope.take(L, in.V.cols());
     TokenMap<T> dZ = scope.take(L, L);
-    TokenMap<T> dQl = scope.take(L, Q.cols());
-    TokenMap<T> dKl = scope.take(L, K.cols());
+    TokenMap<T> dQl = scope.take(L, in.Q.cols());
+    TokenMap<T> dKl = scope.take(L, in.K.cols());
 
     multiply_by_transpose<T>(dH, a.ZU, dF1);
-    dropout_.apply<T>(context, head, 0, 0, dF1, kToLandmarksSite);
+    dropout_.apply<T>(context, in.head, 0, 0, dF1, kToLandmarksSite);
     multiply_transposed<T>(a.kept_F1, dH, dZU);
     multiply_by_transpose<T>(dZU, a.U, dZ);
     multiply_transposed<T>(a.inverse(cache, kInverseSteps), dZU, dU);
-    multiply_by_transpose<T>(dU, V, dF3);
-    dropout_.apply<T>(context, head, 0, 0, dF3, kToKeysSite);
-    multiply_transposed<T>(a.kept_F3, dU, dV);
-    convolve_backward(context, head, V, dH, dV);
+    multiply_by_transpose<T>(dU, in.V, dF3);
+    dropout_.apply<T>(context, in.head, 0, 0, dF3, kToKeysSite);
+    multiply_transposed<T>(a.kept_F3, dU, d.V);
+    convolve_backward(context, in.head, in.V, dH, d.V);
     invert_backward(context, a, cache, dZ, dA);
 
     softmax_rows_backward<T>(a.F1, scale_, dF1, dF1);
     softmax_rows_backward<T>(a.A, scale_, dA, dA);
     softmax_rows_backward<T>(a.F3, scale_, dF3, dF3);
-    multiply<T>(dF1, a.Kl, dQ);
-    multiply_transposed<T>(dF1, Q, dKl);
+    multiply<T>(dF1, a.Kl, d.Q);
+    multiply_transposed<T>(dF1, in.Q, dKl);
     multiply<T>(dA, a.Kl, dQl);
     multiply_transposed<T>(dA, a.Ql, dKl, 1, true);
-    multiply<T>(dF3, K, dQl, 1, true);
-    multiply_transposed<T>(dF3, a.Ql, dK);
-    run_means_backward<T>(context.mask, a.runs, dQl, dQ);
-    run_means_backward<T>(context.mask, a.runs, dKl, dK);
+    multiply<T>(dF3, in.K, dQl, 1, true);
+    multiply_transposed<T>(dF3, a.Ql, d.K);
+    run_means_backward<T>(context.mask, a.runs, dQl, d.Q);
+    run_means_backward<T>(context.mask, a.runs, dKl, d.K);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -225,13 +218,13 @@ class NystromformerCore final : public HeadCore<T> {
           U(cache.array(kLandmarkValues, r.count, v)),
           ZU(cache.array(kInvertedValues, r.count, v)) {}
     TokenMap<T> inverse(Cache<T>& cache, Index step) const {
-      return cache.array(kInverses + static_cast<std::size_t>(step), runs.count, runs.count);
+      return cache.array(kInverses + step, runs.count, runs.count);
     }
   };
 
   Runs runs_of(Index n) const { return {n, std::min(landmarks_, n)}; }
 
-  static void hide_padding(Mask mask, Tokens<T> scores) {
+  static void hide_padding(Mask mask, Out<T> scores) {
     if (mask.empty()) return;
     for (Index j = 0; j < scores.cols(); ++j) {
       if (!is_token(mask, j))
@@ -239,7 +232,7 @@ class NystromformerCore final : public HeadCore<T> {
     }
   }
 
-  void invert(const LayerContext<T>& context, const Arrays& a, Cache<T>& cache) const {
+  void invert(Context<T> context, const Arrays& a, Cache<T>& cache) const {
     typename Workspace<T>::Scope scope(*context.workspace);
     InverseStep<T> step(scope, a.runs.count);
     TokenMap<T> first = a.inverse(cache, 0);
@@ -252,11 +245,8 @@ class NystromformerCore final : public HeadCore<T> {
   }
 
   /// Sets dA from dZ, the derivative with respect to the last Z. Overwrites dZ.
-  void invert_backward(const LayerContext<T>& context,
-                       const Arrays& a,
-                       Cache<T>& cache,
-                       Tokens<T> dZ,
-                       Tokens<T> dA) const {
+  void invert_backward(
+      Context<T> context, const Arrays& a, Cache<T>& cache, Out<T> dZ, Out<T> dA) const {
     const Index L = a.runs.count;
     typename Workspace<T>::Scope scope(*context.workspace);
     InverseStep<T> step(scope, L);
@@ -298,21 +288,14 @@ class NystromformerCore final : public HeadCore<T> {
       }
     }
   }
-  void convolve(const LayerContext<T>& context,
-                Index head,
-                const ConstTokens<T>& V,
-                Tokens<T> H) const {
+  void convolve(Context<T> context, Index head, In<T> V, Out<T> H) const {
     if (width_ == 0) return;
     const ConstTokenMap<T> c = context.value(kernel_);
     for_each_tap(context.mask, V.rows(), [&](Index t, Index i, Index j) {
       H.row(i) += c(head, t) * V.row(j);
     });
   }
-  void convolve_backward(const LayerContext<T>& context,
-                         Index head,
-                         const ConstTokens<T>& V,
-                         const ConstTokens<T>& dH,
-                         Tokens<T> dV) const {
+  void convolve_backward(Context<T> context, Index head, In<T> V, In<T> dH, Out<T> dV) const {
     if (width_ == 0) return;
     const ConstTokenMap<T> c = context.value(kernel_);
     TokenMap<T> dc = context.gradient_of(kernel_);
@@ -355,12 +338,8 @@ std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
   }
   auto core =
       std::make_unique<NystromformerCore<T>>(shape, options.landmarks, options.convolution, kernel);
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::move(core),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(nystromformer, NystromformerOptions);

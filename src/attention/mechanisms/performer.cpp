@@ -11,13 +11,11 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache.
-enum PerformerArray : std::size_t {
+enum PerformerArray : Index {
   kQueryRandomFeatures,
   kKeyRandomFeatures,
   kQueryPeaks,  ///< column of the largest entry of each row
-  kKeyPeak,     ///< row and column of the largest entry
-  kPerformerValues,
-  kPerformerSums
+  kKeyPeak      ///< row and column of the largest entry
 };
 
 constexpr double kMinFeature = 1e-4;
@@ -30,62 +28,35 @@ class PerformerCore final : public HeadCore<T> {
         share_(1 / std::sqrt(static_cast<double>(omega.rows))),
         omega_(omega) {}
 
-  void forward(const LayerContext<T>& context,
-               Index /*head*/,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override {
-    const Index n = Q.rows();
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override {
+    const Index n = in.Q.rows();
     TokenMap<T> F = cache.array(kQueryRandomFeatures, n, omega_.rows);
     TokenMap<T> G = cache.array(kKeyRandomFeatures, n, omega_.rows);
-    exponents(context, Q, F);
-    exponents(context, K, G);
+    exponents(context, in.Q, F);
+    exponents(context, in.K, G);
     stabilise_rows(context, F, cache.array(kQueryPeaks, n, 1));
     stabilise_all(context, G, cache.array(kKeyPeak, 1, 2));
     to_features(F);
     to_features(G);
     clear_padding<T>(context.mask, G);
-    feature_attention<T>(context,
-                         F,
-                         G,
-                         V,
-                         false,
-                         cache.array(kPerformerValues, n, V.cols() + 1),
-                         cache.array(kPerformerSums, n, 1),
-                         H);
+    feature_attention<T>(context, {F, G, in.V}, false, H, cache.child(0));
   }
 
-  void backward(const LayerContext<T>& context,
-                Index /*head*/,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& H,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> H,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override {
-    const Index n = Q.rows();
+    const Index n = in.Q.rows();
     const Index D = omega_.rows;
     const TokenMap<T> F = cache.array(kQueryRandomFeatures, n, D);
     const TokenMap<T> G = cache.array(kKeyRandomFeatures, n, D);
     typename Workspace<T>::Scope scope(*context.workspace);
     TokenMap<T> dF = scope.take(n, D);
     TokenMap<T> dG = scope.take(n, D);
-    feature_attention_backward<T>(context,
-                                  F,
-                                  G,
-                                  false,
-                                  cache.array(kPerformerValues, n, V.cols() + 1),
-                                  cache.array(kPerformerSums, n, 1),
-                                  H,
-                                  dH,
-                                  dF,
-                                  dG,
-                                  dV);
+    feature_attention_backward<T>(
+        context, {F, G, in.V}, false, H, dH, {dF, dG, d.V}, cache.child(0));
     from_features(F, dF);
     from_features(G, dG);
     // The peak was subtracted from each entry, so its derivative is minus the sum of theirs.
@@ -93,8 +64,8 @@ class PerformerCore final : public HeadCore<T> {
     for (Index i = 0; i < n; ++i) dF(i, place(peaks(i, 0))) -= dF.row(i).sum();
     const TokenMap<T> peak = cache.array(kKeyPeak, 1, 2);
     if (count_tokens(context.mask, n) > 0) dG(place(peak(0, 0)), place(peak(0, 1))) -= dG.sum();
-    exponents_backward(context, Q, dF, dQ);
-    exponents_backward(context, K, dG, dK);
+    exponents_backward(context, in.Q, dF, d.Q);
+    exponents_backward(context, in.K, dG, d.K);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -105,15 +76,12 @@ class PerformerCore final : public HeadCore<T> {
 
  private:
   /// E = x Omega^T - |x|^2 / 2 for each row x of scale X.
-  void exponents(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> E) const {
+  void exponents(Context<T> context, In<T> X, Out<T> E) const {
     multiply_by_transpose<T>(X, context.value(omega_), E, scale_);
     for (Index i = 0; i < X.rows(); ++i)
       E.row(i).array() -= X.row(i).squaredNorm() * T(scale_ * scale_ / 2);
   }
-  void exponents_backward(const LayerContext<T>& context,
-                          const ConstTokens<T>& X,
-                          const ConstTokens<T>& dE,
-                          Tokens<T> dX) const {
+  void exponents_backward(Context<T> context, In<T> X, In<T> dE, Out<T> dX) const {
     multiply<T>(dE, context.value(omega_), dX, scale_);
     for (Index i = 0; i < X.rows(); ++i)
       dX.row(i) -= X.row(i) * (dE.row(i).sum() * T(scale_ * scale_));
@@ -121,7 +89,7 @@ class PerformerCore final : public HeadCore<T> {
 
   /// Subtracts from each row its largest entry. `peaks` stores the column of this entry as a
   /// number.
-  static void stabilise_rows(const LayerContext<T>& /*context*/, Tokens<T> E, Tokens<T> peaks) {
+  static void stabilise_rows(Context<T> /*context*/, Out<T> E, Out<T> peaks) {
     for (Index i = 0; i < E.rows(); ++i) {
       Index best = 0;
       for (Index j = 1; j < E.cols(); ++j) best = E(i, j) > E(i, best) ? j : best;
@@ -130,7 +98,7 @@ class PerformerCore final : public HeadCore<T> {
       E.row(i).array() -= peak;
     }
   }
-  static void stabilise_all(const LayerContext<T>& context, Tokens<T> E, Tokens<T> peak) {
+  static void stabilise_all(Context<T> context, Out<T> E, Out<T> peak) {
     Index row = -1;
     Index column = 0;
     for (Index i = 0; i < E.rows(); ++i) {
@@ -154,12 +122,12 @@ class PerformerCore final : public HeadCore<T> {
   }
   static Index place(T number) { return static_cast<Index>(number); }
 
-  void to_features(Tokens<T> E) const {
+  void to_features(Out<T> E) const {
     for (Index i = 0; i < E.rows(); ++i) kernels::exp(E.row(i).data(), E.row(i).data(), E.cols());
     E.array() = (E.array() + T(kMinFeature)) * T(share_);
   }
   /// dE = dF o dF/dE, where dF/dE is the exponential: F minus the constant.
-  void from_features(const ConstTokens<T>& F, Tokens<T> dF) const {
+  void from_features(In<T> F, Out<T> dF) const {
     dF.array() *= F.array() - T(kMinFeature * share_);
   }
 
@@ -195,12 +163,9 @@ std::unique_ptr<Attention<T>> performer(ParameterList& list,
   const Index features = performer_features(options, p);
   const ParameterSlot omega = list.add(prefix + ".omega", features, p, Initial::orthogonal());
   list.set_trained(prefix + ".omega", false);
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::make_unique<PerformerCore<T>>(p, omega),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  auto core = std::make_unique<PerformerCore<T>>(p, omega);
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(performer, PerformerOptions);

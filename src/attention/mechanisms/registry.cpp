@@ -12,48 +12,7 @@
 namespace matapprox::attention {
 namespace {
 
-template <class T>
 struct Entry {
-  Mechanism mechanism;
-  MakeAttention<T> make;
-};
-
-template <class T, class Options, auto function>
-constexpr Entry<T> entry(std::string_view name, std::string_view summary) {
-  return {{name, summary, [] { return list_options(Options{}); }},
-          attention_from_text<T, Options, function>};
-}
-
-/// One entry per mechanism, in the order of the tables.
-template <class T>
-constexpr std::array kEntries{
-    entry<T, SoftmaxOptions, softmax<T>>("softmax",
-                                         "softmax(Q K^T / sqrt(p)) V, without forming the matrix"),
-    entry<T, PsfOptions, psf<T>>("psf", "product of sparse Chord factors computed from the tokens"),
-    entry<T, LinformerOptions, linformer<T>>("linformer", "softmax over k mixtures of the tokens"),
-    entry<T, SingularformerOptions, singularformer<T>>(
-        "singularformer", "softmax between r learned mixtures of the tokens"),
-    entry<T, RevisitedLinformerOptions, revisited_linformer<T>>(
-        "revisited_linformer", "two softmaxes around k mixtures of the tokens"),
-    entry<T, EfficientOptions, efficient<T>>("efficient",
-                                             "separate softmax of queries and of keys"),
-    entry<T, SimpletronOptions, simpletron<T>>("simpletron", "Q (K^T V) without softmax"),
-    entry<T, LinearTransformerOptions, linear_transformer<T>>(
-        "linear_transformer", "features elu(x) + 1 instead of the exponential"),
-    entry<T, PerformerOptions, performer<T>>(
-        "performer", "random features whose products are the softmax kernel in expectation"),
-    entry<T, NystromformerOptions, nystromformer<T>>(
-        "nystromformer", "softmax through landmarks, with an iterated pseudo-inverse"),
-    entry<T, BigBirdOptions, bigbird<T>>("bigbird",
-                                         "softmax over neighboring, global and random blocks"),
-    entry<T, FlashOptions, flash<T>>(
-        "flash", "gated attention unit: activation within chunks, linear attention between them"),
-    entry<T, TokenwiseOptions, tokenwise<T>>("tokenwise", "baseline: does not mix tokens"),
-    entry<T, MeanOptions, mean<T>>("mean", "baseline: averages all tokens"),
-};
-
-/// A mechanism that was registered by add_mechanism.
-struct Added {
   Mechanism mechanism;
   MakeAttention<float> in_float;
   MakeAttention<double> in_double;
@@ -68,15 +27,53 @@ struct Added {
   }
 };
 
-std::vector<Added>& added() {
-  static std::vector<Added> all;
+template <class Options, auto in_float, auto in_double>
+constexpr Entry entry(std::string_view name, std::string_view summary) {
+  return {{name, summary, [] { return list_options(Options{}); }},
+          attention_from_text<float, Options, in_float>,
+          attention_from_text<double, Options, in_double>};
+}
+
+/// One entry per mechanism, in the order of the tables.
+constexpr std::array kEntries{
+    entry<SoftmaxOptions, softmax<float>, softmax<double>>(
+        "softmax", "softmax(Q K^T / sqrt(p)) V, without forming the matrix"),
+    entry<PsfOptions, psf<float>, psf<double>>(
+        "psf", "product of sparse Chord factors computed from the tokens"),
+    entry<LinformerOptions, linformer<float>, linformer<double>>(
+        "linformer", "softmax over k mixtures of the tokens"),
+    entry<SingularformerOptions, singularformer<float>, singularformer<double>>(
+        "singularformer", "softmax between r learned mixtures of the tokens"),
+    entry<RevisitedLinformerOptions, revisited_linformer<float>, revisited_linformer<double>>(
+        "revisited_linformer", "two softmaxes around k mixtures of the tokens"),
+    entry<EfficientOptions, efficient<float>, efficient<double>>(
+        "efficient", "separate softmax of queries and of keys"),
+    entry<SimpletronOptions, simpletron<float>, simpletron<double>>("simpletron",
+                                                                    "Q (K^T V) without softmax"),
+    entry<LinearTransformerOptions, linear_transformer<float>, linear_transformer<double>>(
+        "linear_transformer", "features elu(x) + 1 instead of the exponential"),
+    entry<PerformerOptions, performer<float>, performer<double>>(
+        "performer", "random features whose products are the softmax kernel in expectation"),
+    entry<NystromformerOptions, nystromformer<float>, nystromformer<double>>(
+        "nystromformer", "softmax through landmarks, with an iterated pseudo-inverse"),
+    entry<BigBirdOptions, bigbird<float>, bigbird<double>>(
+        "bigbird", "softmax over neighboring, global and random blocks"),
+    entry<FlashOptions, flash<float>, flash<double>>(
+        "flash", "gated attention unit: activation within chunks, linear attention between them"),
+    entry<TokenwiseOptions, tokenwise<float>, tokenwise<double>>("tokenwise",
+                                                                 "baseline: does not mix tokens"),
+    entry<MeanOptions, mean<float>, mean<double>>("mean", "baseline: averages all tokens"),
+};
+
+/// The mechanisms that add_mechanism has registered.
+std::vector<Entry>& added() {
+  static std::vector<Entry> all;
   return all;
 }
 
-template <class T>
-std::vector<Entry<T>> entries() {
-  std::vector<Entry<T>> all(kEntries<T>.begin(), kEntries<T>.end());
-  for (const Added& a : added()) all.push_back({a.mechanism, a.make<T>()});
+std::vector<Entry> entries() {
+  std::vector<Entry> all(kEntries.begin(), kEntries.end());
+  all.insert(all.end(), added().begin(), added().end());
   return all;
 }
 
@@ -84,7 +81,7 @@ std::vector<Entry<T>> entries() {
 
 std::vector<Mechanism> mechanisms() {
   std::vector<Mechanism> all;
-  for (const Entry<double>& e : entries<double>()) all.push_back(e.mechanism);
+  for (const Entry& e : entries()) all.push_back(e.mechanism);
   return all;
 }
 
@@ -99,7 +96,7 @@ void add_mechanism(const Mechanism& mechanism,
 }
 
 bool remove_mechanism(std::string_view name) {
-  return std::erase_if(added(), [&](const Added& a) { return a.mechanism.name == name; }) > 0;
+  return std::erase_if(added(), [&](const Entry& e) { return e.mechanism.name == name; }) > 0;
 }
 
 template <class T>
@@ -109,10 +106,10 @@ std::unique_ptr<Attention<T>> make_attention(std::string_view name,
                                              const AttentionShape& shape,
                                              const NamedOptions& options) {
   std::vector<std::string> known;
-  for (const Entry<T>& e : entries<T>()) {
+  for (const Entry& e : entries()) {
     if (e.mechanism.name == name) {
       check_names(name, options, e.mechanism.options());
-      return e.make(list, prefix, shape, options);
+      return e.make<T>()(list, prefix, shape, options);
     }
     known.emplace_back(e.mechanism.name);
   }

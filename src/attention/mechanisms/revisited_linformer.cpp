@@ -11,7 +11,7 @@ namespace matapprox::attention {
 namespace {
 
 // Arrays of the cache: K o m and V o m; E K and F V; both softmaxes.
-enum RevisitedArray : std::size_t {
+enum RevisitedArray : Index {
   kMaskedKeys,
   kMaskedValues,
   kProjectedKeys,
@@ -36,55 +36,43 @@ class RevisitedCore final : public HeadCore<T> {
         printed_(axes == RevisitedAxes::kAsPrinted),
         to_(projections) {}
 
-  void forward(const LayerContext<T>& context,
-               Index /*head*/,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override {
-    const Arrays a = arrays(cache, Q.rows(), K.cols(), V.cols());
-    const Index n = Q.rows();
-    copy_tokens<T>(context.mask, K, a.keys);
-    copy_tokens<T>(context.mask, V, a.values);
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override {
+    const Index n = in.Q.rows();
+    const Arrays a = arrays(cache, n, in.K.cols(), in.V.cols());
+    copy_tokens<T>(context.mask, in.K, a.keys);
+    copy_tokens<T>(context.mask, in.V, a.values);
     multiply<T>(context.value(to_.keys).leftCols(n), a.keys, a.EK, to_.key_factor);
     multiply<T>(context.value(to_.values).leftCols(n), a.values, a.FV, to_.value_factor);
     if (printed_) {
-      softmax_columns<T>(context, context.mask, Q, scale_, a.A);
+      softmax_columns<T>(context, context.mask, in.Q, scale_, a.A);
       softmax_rows<T>(a.EK, scale_, a.B);
     } else {
-      softmax_rows<T>(Q, scale_, a.A);
+      softmax_rows<T>(in.Q, scale_, a.A);
       softmax_columns<T>(context, {}, a.EK, scale_, a.B);
     }
-    bilinear<T>(context, a.A, a.B, a.FV, false, H);
+    bilinear<T>(context, {a.A, a.B, a.FV}, false, H);
   }
 
-  void backward(const LayerContext<T>& context,
-                Index /*head*/,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& /*H*/,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> /*H*/,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override {
-    const Index n = Q.rows();
-    const Arrays a = arrays(cache, n, K.cols(), V.cols());
+    const Arrays a = arrays(cache, in.Q.rows(), in.K.cols(), in.V.cols());
     typename Workspace<T>::Scope scope(*context.workspace);
-    TokenMap<T> dB = scope.take(to_.keys.rows, K.cols());
-    TokenMap<T> dFV = scope.take(to_.keys.rows, V.cols());
-    bilinear_backward<T>(context, a.A, a.B, a.FV, false, dH, dQ, dB, dFV);
+    TokenMap<T> dB = scope.take(to_.keys.rows, in.K.cols());
+    TokenMap<T> dFV = scope.take(to_.keys.rows, in.V.cols());
+    bilinear_backward<T>(context, {a.A, a.B, a.FV}, false, dH, {d.Q, dB, dFV});
     if (printed_) {
-      softmax_columns_backward<T>(context, a.A, scale_, dQ, dQ);
+      softmax_columns_backward<T>(context, a.A, scale_, d.Q, d.Q);
       softmax_rows_backward<T>(a.B, scale_, dB, dB);
     } else {
-      softmax_rows_backward<T>(a.A, scale_, dQ, dQ);
+      softmax_rows_backward<T>(a.A, scale_, d.Q, d.Q);
       softmax_columns_backward<T>(context, a.B, scale_, dB, dB);
     }
-    pull_back(context, to_.keys, to_.key_factor, a.keys, dB, dK);
-    pull_back(context, to_.values, to_.value_factor, a.values, dFV, dV);
+    pull_back(context, to_.keys, to_.key_factor, a.keys, dB, d.K);
+    pull_back(context, to_.values, to_.value_factor, a.values, dFV, d.V);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -114,12 +102,12 @@ class RevisitedCore final : public HeadCore<T> {
 
   /// Backward pass of Y = factor P X. Adds to the gradient of P (unused if P is not trained) and
   /// sets dX.
-  void pull_back(const LayerContext<T>& context,
+  void pull_back(Context<T> context,
                  const ParameterSlot& place,
                  double factor,
-                 const ConstTokens<T>& X,
-                 const ConstTokens<T>& dY,
-                 Tokens<T> dX) const {
+                 In<T> X,
+                 In<T> dY,
+                 Out<T> dX) const {
     const Index n = X.rows();
     multiply_by_transpose<T>(dY, X, context.gradient_of(place).leftCols(n), factor, true);
     multiply_transposed<T>(context.value(place).leftCols(n), dY, dX, factor);
@@ -177,12 +165,8 @@ std::unique_ptr<Attention<T>> revisited_linformer(ParameterList& list,
           "revisited_linformer: cannot be causal: each of its k mixtures holds all tokens");
   auto core = std::make_unique<RevisitedCore<T>>(
       shape, options.axes, add_projections(list, prefix, shape, options));
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::move(core),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(revisited_linformer, RevisitedLinformerOptions);

@@ -10,42 +10,31 @@ namespace matapprox::attention {
 namespace {
 
 // Array of the cache: V o m times the factor of the length.
-constexpr std::size_t kScaledValues = 0;
+constexpr Index kScaledValues = 0;
 
 template <class T>
 class SimpletronCore final : public HeadCore<T> {
  public:
   SimpletronCore(SimpletronScale scale, bool causal) : scale_(scale), causal_(causal) {}
 
-  void forward(const LayerContext<T>& context,
-               Index /*head*/,
-               const ConstTokens<T>& Q,
-               const ConstTokens<T>& K,
-               const ConstTokens<T>& V,
-               Tokens<T> H,
-               Cache<T>& cache) const override {
-    TokenMap<T> U = cache.array(kScaledValues, V.rows(), V.cols());
-    copy_tokens<T>(context.mask, V, U);
-    U *= factor(context, V.rows());
-    bilinear<T>(context, Q, K, U, causal_, H);
+  void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const override {
+    TokenMap<T> U = cache.array(kScaledValues, in.V.rows(), in.V.cols());
+    copy_tokens<T>(context.mask, in.V, U);
+    U *= factor(context, in.V.rows());
+    bilinear<T>(context, {in.Q, in.K, U}, causal_, H);
   }
 
-  void backward(const LayerContext<T>& context,
-                Index /*head*/,
-                const ConstTokens<T>& Q,
-                const ConstTokens<T>& K,
-                const ConstTokens<T>& V,
-                const ConstTokens<T>& /*H*/,
-                const ConstTokens<T>& dH,
-                Tokens<T> dQ,
-                Tokens<T> dK,
-                Tokens<T> dV,
+  void backward(Context<T> context,
+                HeadInputs<T> in,
+                In<T> /*H*/,
+                In<T> dH,
+                HeadGradients<T> d,
                 Cache<T>& cache) const override {
-    const TokenMap<T> U = cache.array(kScaledValues, V.rows(), V.cols());
-    bilinear_backward<T>(context, Q, K, U, causal_, dH, dQ, dK, dV);
-    dV *= factor(context, V.rows());
-    clear_padding<T>(context.mask, dV);
-    clear_padding<T>(context.mask, dK);
+    const TokenMap<T> U = cache.array(kScaledValues, in.V.rows(), in.V.cols());
+    bilinear_backward<T>(context, {in.Q, in.K, U}, causal_, dH, d);
+    d.V *= factor(context, in.V.rows());
+    clear_padding<T>(context.mask, d.V);
+    clear_padding<T>(context.mask, d.K);
   }
 
   AttentionCost cost(Index length, Index width) const override {
@@ -53,7 +42,7 @@ class SimpletronCore final : public HeadCore<T> {
   }
 
  private:
-  T factor(const LayerContext<T>& context, Index n) const {
+  T factor(Context<T> context, Index n) const {
     const auto count = static_cast<double>(std::max<Index>(count_tokens(context.mask, n), 1));
     switch (scale_) {
       case SimpletronScale::kNone:
@@ -83,12 +72,9 @@ std::unique_ptr<Attention<T>> simpletron(ParameterList& list,
                                          const AttentionShape& shape,
                                          const SimpletronOptions& options) {
   shape.validate("simpletron");
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::make_unique<SimpletronCore<T>>(options.scale, shape.causal),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  auto core = std::make_unique<SimpletronCore<T>>(options.scale, shape.causal);
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(simpletron, SimpletronOptions);

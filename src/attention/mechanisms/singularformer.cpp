@@ -6,7 +6,7 @@
 #include "attention/kernels/axis_softmax.hpp"
 #include "attention/kernels/bilinear.hpp"
 #include "attention/kernels/instantiate.hpp"
-#include "matapprox/attention/layers/block.hpp"
+#include "matapprox/attention/layers/dropout.hpp"
 #include "matapprox/attention/layers/layers.hpp"
 #include "matapprox/attention/mechanisms/low_rank.hpp"
 #include "matapprox/core/require.hpp"
@@ -17,7 +17,7 @@ namespace {
 // Arrays of the cache. alpha and alphahat are recomputed from the scores and the logarithms of the
 // sums of their rows and columns. If the mixtures are not shared, f_U, f_Q, f_K, f_V are stored one
 // below the other, and so are the three poolings.
-enum SingularformerArray : std::size_t {
+enum SingularformerArray : Index {
   kMixtureScores,    ///< X W_a + b_a, N x r
   kRowLogSums,       ///< N
   kColumnLogSums,    ///< r
@@ -31,7 +31,7 @@ enum SingularformerArray : std::size_t {
 
 /// Computes log sum_j exp(s_ij) of each row i.
 template <class T>
-void row_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Tokens<T> sums) {
+void row_log_sums(Context<T> context, In<T> S, Out<T> sums) {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> shifted = scope.take(1, S.cols());
   for (Index i = 0; i < S.rows(); ++i)
@@ -40,21 +40,13 @@ void row_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Token
 
 /// Computes log sum_i exp(s_ij) over the tokens i, for each column j; 0 without tokens.
 template <class T>
-void column_log_sums(const LayerContext<T>& context, const ConstTokens<T>& S, Tokens<T> sums) {
+void column_log_sums(Context<T> context, In<T> S, Out<T> sums) {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> largest = scope.take(1, S.cols());
   TokenMap<T> shifted = scope.take(1, S.cols());
   TokenMap<T> sum = scope.take(1, S.cols());
-  bool any = false;
-  for (Index i = 0; i < S.rows(); ++i) {
-    if (!is_token(context.mask, i)) continue;
-    for (Index j = 0; j < S.cols(); ++j) {
-      if (!any || S(i, j) > largest(0, j)) largest(0, j) = S(i, j);
-    }
-    any = true;
-  }
   sums.setZero();
-  if (!any) return;
+  if (!largest_of_columns<T>(context.mask, S, largest)) return;
   sum.setZero();
   for (Index i = 0; i < S.rows(); ++i) {
     if (!is_token(context.mask, i)) continue;
@@ -73,7 +65,7 @@ constexpr Index kParts = 3;
 
 /// Sets the diagonal of A to 0. Returns the sum of the squares of the other entries.
 template <class T>
-T keep_off_diagonal(Tokens<T> A) {
+T keep_off_diagonal(Out<T> A) {
   A.diagonal().setZero();
   return A.squaredNorm();
 }
@@ -108,27 +100,73 @@ class Singularformer final : public Attention<T> {
     return options_.residual_scores ? shape_.heads * rank_ * rank_ : 0;
   }
 
-  void forward(const LayerContext<T>& context,
-               const ConstTokens<T>& X,
-               Tokens<T> Y,
-               Cache<T>& cache) const override;
-  void backward(const LayerContext<T>& context,
-                const ConstTokens<T>& X,
-                const ConstTokens<T>& dY,
-                Tokens<T> dX,
-                Cache<T>& cache) const override;
-  void apply_map(const LayerContext<T>& context,
-                 const ConstTokens<T>& X,
-                 Index head,
-                 const ConstTokens<T>& B,
-                 Tokens<T> Y,
-                 Cache<T>& cache) const override;
-  void apply_map_transpose(const LayerContext<T>& context,
-                           const ConstTokens<T>& X,
-                           Index head,
-                           const ConstTokens<T>& B,
-                           Tokens<T> Y,
-                           Cache<T>& cache) const override;
+  void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const override {
+    Arrays a = attend(context, X, cache);
+    for (Index h = 0; h < shape_.heads; ++h)
+      multiply<T>(a.kept_attention(h), part(a.parts, kValues, h), a.heads(h));
+    output_.apply(context, a.H, a.O);
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> alpha = scope.take(X.rows(), rank_);
+    unfolding(a, alpha);
+    multiply<T>(alpha, a.O, Y);
+    if (context.auxiliary == nullptr) return;
+    TokenMap<T> weights = scope.take(X.rows(), rank_);
+    pooling(context.mask, a, pool_of(kValues), weights);
+    clear_padding<T>(context.mask, alpha);
+    *context.auxiliary += auxiliary_loss(context, a, alpha, weights);
+  }
+  void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const override {
+    const Index n = X.rows();
+    const Index d = shape_.width;
+    Arrays a = arrays(context, cache, n);
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> W = scope.take(n, rank_);  // alpha, then alphahat^T
+    TokenMap<T> dW = scope.take(n, rank_);
+    TokenMap<T> dS = scope.take(n, rank_);
+    TokenMap<T> dO = scope.take(rank_, d);
+    TokenMap<T> dH = scope.take(rank_, d);
+    TokenMap<T> d_parts = scope.take(rank_, 3 * d);
+    TokenMap<T> d_pooled = scope.take(rank_, d);
+
+    unfolding(a, W);
+    multiply_by_transpose<T>(dY, a.O, dS);
+    multiply_transposed<T>(W, dY, dO);
+    if (context.auxiliary_weight != 0) orthogonal_backward(context, W, dS);
+    softmax_rows_backward<T>(W, 1, dS, dS);
+
+    output_.pull_back(context, a.H, dO, dH, false);
+    attend_backward(context, a, dH, d_parts);
+    const std::array<const Linear<T>*, kParts> projections{&query_, &key_, &value_};
+    for (Index pool = 0; pool < pooled_count(); ++pool) {
+      bool add = false;
+      for (Index which = 0; which < kParts; ++which) {
+        if (pool_of(which) != pool) continue;
+        projections[static_cast<std::size_t>(which)]->pull_back(
+            context, a.pooled(pool), part(d_parts, which), d_pooled, add);
+        add = true;
+      }
+      pooling(context.mask, a, pool, W);
+      multiply<T>(W, d_pooled, dX, 1, pool > 0);
+      multiply_by_transpose<T>(X, d_pooled, dW);
+      if (context.auxiliary_weight != 0 && pool == pool_of(kValues))
+        orthogonal_backward(context, W, dW);
+      softmax_columns_backward<T>(context, W, 1, dW, dW);
+      if (mixtures_.empty()) {
+        dS += dW;
+      } else {
+        mixtures_[static_cast<std::size_t>(pool)].pull_back(context, X, dW, dX, true);
+      }
+    }
+    unfold_.pull_back(context, X, dS, dX, true);
+  }
+  void apply_map(
+      Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const override {
+    map(context, X, head, B, false, Y, cache);
+  }
+  void apply_map_transpose(
+      Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const override {
+    map(context, X, head, B, true, Y, cache);
+  }
 
   /// Multiplications are those of [WKZL23, Table 1]. Stored numbers are d N fewer, because the
   /// backward pass does not need the result, and N + r more for the logarithms of sums.
@@ -190,15 +228,95 @@ class Singularformer final : public Attention<T> {
     return all + layer * residual_score_count(0) + head * rank_ * rank_;
   }
 
+  /// Y = alpha (A' (alphahat B)), or the transpose: Y = alphahat^T (A'^T (alpha^T B)).
+  void map(Context<T> context,
+           In<T> X,
+           Index head,
+           In<T> B,
+           bool transposed,
+           Out<T> Y,
+           Cache<T>& cache) const {
+    Arrays a = attend(context, X, cache);
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> W = scope.take(X.rows(), rank_);
+    TokenMap<T> pooled = scope.take(rank_, B.cols());
+    TokenMap<T> mixed = scope.take(rank_, B.cols());
+    const auto fill_weights = [&](bool unfolds) {
+      if (unfolds) {
+        unfolding(a, W);
+      } else {
+        pooling(context.mask, a, pool_of(kValues), W);
+      }
+    };
+    fill_weights(transposed);
+    multiply_transposed<T>(W, B, pooled);
+    if (transposed) {
+      multiply_transposed<T>(a.kept_attention(head), pooled, mixed);
+    } else {
+      multiply<T>(a.kept_attention(head), pooled, mixed);
+    }
+    fill_weights(!transposed);
+    multiply<T>(W, mixed, Y);
+  }
+
   /// Computes A' from X, the first part of both the forward pass and the effective matrix.
-  Arrays attend(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
-  void unfolding(const Arrays& a, Tokens<T> alpha) const;
-  void pooling(Mask mask, const Arrays& a, Index pool, Tokens<T> weights) const;
+  Arrays attend(Context<T> context, In<T> X, Cache<T>& cache) const {
+    shape_.check_sample(X.rows(), X.cols());
+    Arrays a = arrays(context, cache, X.rows());
+    unfold_.apply(context, X, a.unfold_scores());
+    row_log_sums<T>(context, a.unfold_scores(), a.row_logs);
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> weights = scope.take(X.rows(), rank_);
+    TokenMap<T> scores = scope.take(rank_, rank_);
+    for (Index pool = 0; pool < pooled_count(); ++pool) {
+      if (!mixtures_.empty()) {
+        mixtures_[static_cast<std::size_t>(pool)].apply(context, X, a.pool_scores(pool));
+      }
+      column_log_sums<T>(context, a.pool_scores(pool), a.column_logs.middleRows(pool, 1));
+      pooling(context.mask, a, pool, weights);
+      multiply_transposed<T>(weights, X, a.pooled(pool));
+    }
+    query_.apply(context, a.pooled(pool_of(kQueries)), part(a.parts, kQueries));
+    key_.apply(context, a.pooled(pool_of(kKeys)), part(a.parts, kKeys));
+    value_.apply(context, a.pooled(pool_of(kValues)), part(a.parts, kValues));
+    for (Index h = 0; h < shape_.heads; ++h) {
+      multiply_by_transpose<T>(part(a.parts, kQueries, h), part(a.parts, kKeys, h), scores, scale_);
+      if (T* below = scores_of(context.residual_scores, shape_.layer - 1, h))
+        scores += ConstTokenMap<T>(below, rank_, rank_);
+      if (T* own = scores_of(context.residual_scores, shape_.layer, h))
+        TokenMap<T>(own, rank_, rank_) = scores;
+      softmax_rows<T>(scores, 1, a.attention(h));
+      if (!dropout_.acts(context)) continue;
+      a.kept_attention(h) = a.attention(h);
+      dropout_.apply<T>(context, h, 0, 0, a.kept_attention(h));
+    }
+    return a;
+  }
+  /// Computes alpha, N x r, whose rows sum to one.
+  void unfolding(const Arrays& a, Out<T> alpha) const {
+    const auto S = a.unfold_scores();
+    for (Index i = 0; i < alpha.rows(); ++i) {
+      alpha.row(i).array() = S.row(i).array() - a.row_logs(i, 0);
+      kernels::exp(alpha.row(i).data(), alpha.row(i).data(), alpha.cols());
+    }
+  }
+  /// Computes alphahat^T, N x r, whose columns sum to one over the tokens.
+  void pooling(Mask mask, const Arrays& a, Index pool, Out<T> weights) const {
+    const auto S = a.pool_scores(pool);
+    for (Index i = 0; i < weights.rows(); ++i) {
+      if (!is_token(mask, i)) {
+        weights.row(i).setZero();
+        continue;
+      }
+      weights.row(i) = S.row(i) - a.column_logs.row(pool);
+      kernels::exp(weights.row(i).data(), weights.row(i).data(), weights.cols());
+    }
+  }
 
   /// Number of poolings alphahat_Q, alphahat_K, alphahat_V: one for all, or three.
   Index pooled_count() const { return mixtures_.empty() ? 1 : kParts; }
   Index pool_of(Index part) const { return mixtures_.empty() ? 0 : part; }
-  Arrays arrays(const LayerContext<T>& context, Cache<T>& cache, Index length) const {
+  Arrays arrays(Context<T> context, Cache<T>& cache, Index length) const {
     return {cache, length, shape_, rank_, pooled_count(), dropout_.acts(context)};
   }
 
@@ -212,23 +330,65 @@ class Singularformer final : public Attention<T> {
     if (options_.layer_weights == SingularformerLayerWeights::kEqual) return mean;
     return std::ldexp(mean, static_cast<int>(shape_.layers - std::max<Index>(shape_.layer, 1)));
   }
-  T auxiliary_loss(const LayerContext<T>& context,
-                   Arrays& a,
-                   const ConstTokens<T>& alpha,
-                   const ConstTokens<T>& weights) const;
+  T auxiliary_loss(Context<T> context, Arrays& a, In<T> alpha, In<T> weights) const {
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> gram = scope.take(rank_, rank_);
+    multiply_transposed<T>(alpha, alpha, gram);
+    T orthogonal = keep_off_diagonal<T>(gram);
+    multiply_transposed<T>(weights, weights, gram);
+    orthogonal += keep_off_diagonal<T>(gram);
+    T diagonal(0);
+    for (Index h = 0; h < shape_.heads; ++h) {
+      gram = a.attention(h);
+      const T squares = keep_off_diagonal<T>(gram);
+      diagonal +=
+          options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted ? squares : gram.sum();
+    }
+    return orthogonal * T(orthogonal_factor()) + diagonal * T(diagonal_factor());
+  }
   /// dW += weight times the derivative of the squares off the diagonal of W^T W, without rows of
   /// padding.
-  void orthogonal_backward(const LayerContext<T>& context,
-                           const ConstTokens<T>& W,
-                           Tokens<T> dW) const;
-  void diagonal_backward(const LayerContext<T>& context,
-                         const ConstTokens<T>& A,
-                         Tokens<T> dA) const;
+  void orthogonal_backward(Context<T> context, In<T> W, Out<T> dW) const {
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> tokens = scope.take(W.rows(), rank_);
+    TokenMap<T> gram = scope.take(rank_, rank_);
+    copy_tokens<T>(context.mask, W, tokens);
+    multiply_transposed<T>(tokens, tokens, gram);
+    keep_off_diagonal<T>(gram);
+    multiply<T>(tokens, gram, dW, 4 * context.auxiliary_weight * orthogonal_factor(), true);
+  }
+  void diagonal_backward(Context<T> context, In<T> A, Out<T> dA) const {
+    const bool printed = options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted;
+    const T weight(context.auxiliary_weight * diagonal_factor());
+    for (Index i = 0; i < rank_; ++i) {
+      for (Index j = 0; j < rank_; ++j) {
+        if (i != j) dA(i, j) += weight * (printed ? T(2) * A(i, j) : T(1));
+      }
+    }
+  }
   /// Sets the gradients of queries, keys and values from that of the heads.
-  void attend_backward(const LayerContext<T>& context,
-                       Arrays& a,
-                       TokenMap<T> dH,
-                       TokenMap<T> d_parts) const;
+  /// The gradient of the scores is that of this layer's softmax plus those that the layers above
+  /// have added. It is passed on both to this layer's queries and keys and to the scores of the
+  /// layer below.
+  void attend_backward(Context<T> context, Arrays& a, TokenMap<T> dH, TokenMap<T> d_parts) const {
+    typename Workspace<T>::Scope scope(*context.workspace);
+    TokenMap<T> dS = scope.take(rank_, rank_);
+    const Index p = shape_.head_width();
+    for (Index h = 0; h < shape_.heads; ++h) {
+      multiply_transposed<T>(
+          a.kept_attention(h), dH.middleCols(h * p, p), part(d_parts, kValues, h));
+      multiply_by_transpose<T>(dH.middleCols(h * p, p), part(a.parts, kValues, h), dS);
+      dropout_.apply<T>(context, h, 0, 0, dS);
+      if (context.auxiliary_weight != 0) diagonal_backward(context, a.attention(h), dS);
+      softmax_rows_backward<T>(a.attention(h), 1, dS, dS);
+      if (T* own = scores_of(context.residual_scores_gradient, shape_.layer, h))
+        dS += ConstTokenMap<T>(own, rank_, rank_);
+      if (T* below = scores_of(context.residual_scores_gradient, shape_.layer - 1, h))
+        TokenMap<T>(below, rank_, rank_) += dS;
+      multiply<T>(dS, part(a.parts, kKeys, h), part(d_parts, kQueries, h), scale_);
+      multiply_transposed<T>(dS, part(a.parts, kQueries, h), part(d_parts, kKeys, h), scale_);
+    }
+  }
 
   AttentionShape shape_;
   SingularformerOptions options_;
@@ -242,248 +402,6 @@ class Singularformer final : public Attention<T> {
   Linear<T> value_;
   Linear<T> output_;
 };
-
-/// Computes alpha, N x r, whose rows sum to one.
-template <class T>
-void Singularformer<T>::unfolding(const Arrays& a, Tokens<T> alpha) const {
-  const auto S = a.unfold_scores();
-  for (Index i = 0; i < alpha.rows(); ++i) {
-    alpha.row(i).array() = S.row(i).array() - a.row_logs(i, 0);
-    kernels::exp(alpha.row(i).data(), alpha.row(i).data(), alpha.cols());
-  }
-}
-
-/// Computes alphahat^T, N x r, whose columns sum to one over the tokens.
-template <class T>
-void Singularformer<T>::pooling(Mask mask, const Arrays& a, Index pool, Tokens<T> weights) const {
-  const auto S = a.pool_scores(pool);
-  for (Index i = 0; i < weights.rows(); ++i) {
-    if (!is_token(mask, i)) {
-      weights.row(i).setZero();
-      continue;
-    }
-    weights.row(i) = S.row(i) - a.column_logs.row(pool);
-    kernels::exp(weights.row(i).data(), weights.row(i).data(), weights.cols());
-  }
-}
-
-template <class T>
-typename Singularformer<T>::Arrays Singularformer<T>::attend(const LayerContext<T>& context,
-                                                             const ConstTokens<T>& X,
-                                                             Cache<T>& cache) const {
-  shape_.check_sample(X.rows(), X.cols());
-  Arrays a = arrays(context, cache, X.rows());
-  unfold_.apply(context, X, a.unfold_scores());
-  row_log_sums<T>(context, a.unfold_scores(), a.row_logs);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> weights = scope.take(X.rows(), rank_);
-  TokenMap<T> scores = scope.take(rank_, rank_);
-  for (Index pool = 0; pool < pooled_count(); ++pool) {
-    if (!mixtures_.empty()) {
-      mixtures_[static_cast<std::size_t>(pool)].apply(context, X, a.pool_scores(pool));
-    }
-    column_log_sums<T>(context, a.pool_scores(pool), a.column_logs.middleRows(pool, 1));
-    pooling(context.mask, a, pool, weights);
-    multiply_transposed<T>(weights, X, a.pooled(pool));
-  }
-  query_.apply(context, a.pooled(pool_of(kQueries)), part(a.parts, kQueries));
-  key_.apply(context, a.pooled(pool_of(kKeys)), part(a.parts, kKeys));
-  value_.apply(context, a.pooled(pool_of(kValues)), part(a.parts, kValues));
-  for (Index h = 0; h < shape_.heads; ++h) {
-    multiply_by_transpose<T>(part(a.parts, kQueries, h), part(a.parts, kKeys, h), scores, scale_);
-    if (T* below = scores_of(context.residual_scores, shape_.layer - 1, h))
-      scores += ConstTokenMap<T>(below, rank_, rank_);
-    if (T* own = scores_of(context.residual_scores, shape_.layer, h))
-      TokenMap<T>(own, rank_, rank_) = scores;
-    softmax_rows<T>(scores, 1, a.attention(h));
-    if (!dropout_.acts(context)) continue;
-    a.kept_attention(h) = a.attention(h);
-    dropout_.apply<T>(context, h, 0, 0, a.kept_attention(h));
-  }
-  return a;
-}
-
-template <class T>
-void Singularformer<T>::forward(const LayerContext<T>& context,
-                                const ConstTokens<T>& X,
-                                Tokens<T> Y,
-                                Cache<T>& cache) const {
-  Arrays a = attend(context, X, cache);
-  for (Index h = 0; h < shape_.heads; ++h)
-    multiply<T>(a.kept_attention(h), part(a.parts, kValues, h), a.heads(h));
-  output_.apply(context, a.H, a.O);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> alpha = scope.take(X.rows(), rank_);
-  unfolding(a, alpha);
-  multiply<T>(alpha, a.O, Y);
-  if (context.auxiliary == nullptr) return;
-  TokenMap<T> weights = scope.take(X.rows(), rank_);
-  pooling(context.mask, a, pool_of(kValues), weights);
-  clear_padding<T>(context.mask, alpha);
-  *context.auxiliary += auxiliary_loss(context, a, alpha, weights);
-}
-
-template <class T>
-T Singularformer<T>::auxiliary_loss(const LayerContext<T>& context,
-                                    Arrays& a,
-                                    const ConstTokens<T>& alpha,
-                                    const ConstTokens<T>& weights) const {
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> gram = scope.take(rank_, rank_);
-  multiply_transposed<T>(alpha, alpha, gram);
-  T orthogonal = keep_off_diagonal<T>(gram);
-  multiply_transposed<T>(weights, weights, gram);
-  orthogonal += keep_off_diagonal<T>(gram);
-  T diagonal(0);
-  for (Index h = 0; h < shape_.heads; ++h) {
-    gram = a.attention(h);
-    const T squares = keep_off_diagonal<T>(gram);
-    diagonal +=
-        options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted ? squares : gram.sum();
-  }
-  return orthogonal * T(orthogonal_factor()) + diagonal * T(diagonal_factor());
-}
-
-template <class T>
-void Singularformer<T>::orthogonal_backward(const LayerContext<T>& context,
-                                            const ConstTokens<T>& W,
-                                            Tokens<T> dW) const {
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> tokens = scope.take(W.rows(), rank_);
-  TokenMap<T> gram = scope.take(rank_, rank_);
-  copy_tokens<T>(context.mask, W, tokens);
-  multiply_transposed<T>(tokens, tokens, gram);
-  keep_off_diagonal<T>(gram);
-  multiply<T>(tokens, gram, dW, 4 * context.auxiliary_weight * orthogonal_factor(), true);
-}
-
-template <class T>
-void Singularformer<T>::diagonal_backward(const LayerContext<T>& context,
-                                          const ConstTokens<T>& A,
-                                          Tokens<T> dA) const {
-  const bool printed = options_.diagonal_loss == SingularformerDiagonalLoss::kPrinted;
-  const T weight(context.auxiliary_weight * diagonal_factor());
-  for (Index i = 0; i < rank_; ++i) {
-    for (Index j = 0; j < rank_; ++j) {
-      if (i != j) dA(i, j) += weight * (printed ? T(2) * A(i, j) : T(1));
-    }
-  }
-}
-
-/// The gradient of the scores is that of this layer's softmax plus those that the layers above have
-/// added. It is passed on both to this layer's queries and keys and to the scores of the layer
-/// below.
-template <class T>
-void Singularformer<T>::attend_backward(const LayerContext<T>& context,
-                                        Arrays& a,
-                                        TokenMap<T> dH,
-                                        TokenMap<T> d_parts) const {
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> dS = scope.take(rank_, rank_);
-  const Index p = shape_.head_width();
-  for (Index h = 0; h < shape_.heads; ++h) {
-    multiply_transposed<T>(a.kept_attention(h), dH.middleCols(h * p, p), part(d_parts, kValues, h));
-    multiply_by_transpose<T>(dH.middleCols(h * p, p), part(a.parts, kValues, h), dS);
-    dropout_.apply<T>(context, h, 0, 0, dS);
-    if (context.auxiliary_weight != 0) diagonal_backward(context, a.attention(h), dS);
-    softmax_rows_backward<T>(a.attention(h), 1, dS, dS);
-    if (T* own = scores_of(context.residual_scores_gradient, shape_.layer, h))
-      dS += ConstTokenMap<T>(own, rank_, rank_);
-    if (T* below = scores_of(context.residual_scores_gradient, shape_.layer - 1, h))
-      TokenMap<T>(below, rank_, rank_) += dS;
-    multiply<T>(dS, part(a.parts, kKeys, h), part(d_parts, kQueries, h), scale_);
-    multiply_transposed<T>(dS, part(a.parts, kQueries, h), part(d_parts, kKeys, h), scale_);
-  }
-}
-
-template <class T>
-void Singularformer<T>::backward(const LayerContext<T>& context,
-                                 const ConstTokens<T>& X,
-                                 const ConstTokens<T>& dY,
-                                 Tokens<T> dX,
-                                 Cache<T>& cache) const {
-  const Index n = X.rows();
-  const Index d = shape_.width;
-  Arrays a = arrays(context, cache, n);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> W = scope.take(n, rank_);  // alpha, then alphahat^T
-  TokenMap<T> dW = scope.take(n, rank_);
-  TokenMap<T> dS = scope.take(n, rank_);
-  TokenMap<T> dO = scope.take(rank_, d);
-  TokenMap<T> dH = scope.take(rank_, d);
-  TokenMap<T> d_parts = scope.take(rank_, 3 * d);
-  TokenMap<T> d_pooled = scope.take(rank_, d);
-
-  unfolding(a, W);
-  multiply_by_transpose<T>(dY, a.O, dS);
-  multiply_transposed<T>(W, dY, dO);
-  if (context.auxiliary_weight != 0) orthogonal_backward(context, W, dS);
-  softmax_rows_backward<T>(W, 1, dS, dS);
-
-  output_.pull_back(context, a.H, dO, dH, false);
-  attend_backward(context, a, dH, d_parts);
-  const std::array<const Linear<T>*, kParts> projections{&query_, &key_, &value_};
-  for (Index pool = 0; pool < pooled_count(); ++pool) {
-    bool add = false;
-    for (Index which = 0; which < kParts; ++which) {
-      if (pool_of(which) != pool) continue;
-      projections[static_cast<std::size_t>(which)]->pull_back(
-          context, a.pooled(pool), part(d_parts, which), d_pooled, add);
-      add = true;
-    }
-    pooling(context.mask, a, pool, W);
-    multiply<T>(W, d_pooled, dX, 1, pool > 0);
-    multiply_by_transpose<T>(X, d_pooled, dW);
-    if (context.auxiliary_weight != 0 && pool == pool_of(kValues))
-      orthogonal_backward(context, W, dW);
-    softmax_columns_backward<T>(context, W, 1, dW, dW);
-    if (mixtures_.empty()) {
-      dS += dW;
-    } else {
-      mixtures_[static_cast<std::size_t>(pool)].pull_back(context, X, dW, dX, true);
-    }
-  }
-  unfold_.pull_back(context, X, dS, dX, true);
-}
-
-/// Y = alpha (A' (alphahat B)).
-template <class T>
-void Singularformer<T>::apply_map(const LayerContext<T>& context,
-                                  const ConstTokens<T>& X,
-                                  Index head,
-                                  const ConstTokens<T>& B,
-                                  Tokens<T> Y,
-                                  Cache<T>& cache) const {
-  Arrays a = attend(context, X, cache);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> W = scope.take(X.rows(), rank_);
-  TokenMap<T> pooled = scope.take(rank_, B.cols());
-  TokenMap<T> mixed = scope.take(rank_, B.cols());
-  pooling(context.mask, a, pool_of(kValues), W);
-  multiply_transposed<T>(W, B, pooled);
-  multiply<T>(a.kept_attention(head), pooled, mixed);
-  unfolding(a, W);
-  multiply<T>(W, mixed, Y);
-}
-
-template <class T>
-void Singularformer<T>::apply_map_transpose(const LayerContext<T>& context,
-                                            const ConstTokens<T>& X,
-                                            Index head,
-                                            const ConstTokens<T>& B,
-                                            Tokens<T> Y,
-                                            Cache<T>& cache) const {
-  Arrays a = attend(context, X, cache);
-  typename Workspace<T>::Scope scope(*context.workspace);
-  TokenMap<T> W = scope.take(X.rows(), rank_);
-  TokenMap<T> pooled = scope.take(rank_, B.cols());
-  TokenMap<T> mixed = scope.take(rank_, B.cols());
-  unfolding(a, W);
-  multiply_transposed<T>(W, B, pooled);
-  multiply_transposed<T>(a.kept_attention(head), pooled, mixed);
-  pooling(context.mask, a, pool_of(kValues), W);
-  multiply<T>(W, mixed, Y);
-}
 
 }  // namespace
 

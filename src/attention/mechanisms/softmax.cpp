@@ -21,13 +21,10 @@ std::unique_ptr<Attention<T>> softmax(ParameterList& list,
                                       const AttentionShape& shape,
                                       const SoftmaxOptions& options) {
   shape.validate("softmax", Probabilities::kFormed);
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::make_unique<TiledSoftmaxCore<T>>(shape, std::make_unique<AllTiles>()),
-      MultiHeadOptions{.output_projection = options.output_projection,
-                       .residual_scores = options.residual_scores});
+  const MultiHeadOptions heads{.output_projection = options.output_projection,
+                               .residual_scores = options.residual_scores};
+  auto core = std::make_unique<TiledSoftmaxCore<T>>(shape, std::make_unique<AllTiles>());
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(softmax, SoftmaxOptions);
@@ -150,12 +147,9 @@ std::unique_ptr<Attention<T>> bigbird(ParameterList& list,
   require(
       options.random_blocks >= 0, "bigbird: random_blocks {} is negative", options.random_blocks);
   auto tiles = std::make_unique<BigBirdTiles>(shape, options);
-  return std::make_unique<MultiHead<T>>(
-      list,
-      prefix,
-      shape,
-      std::make_unique<TiledSoftmaxCore<T>>(shape, std::move(tiles)),
-      MultiHeadOptions{.output_projection = options.output_projection});
+  const MultiHeadOptions heads{.output_projection = options.output_projection};
+  auto core = std::make_unique<TiledSoftmaxCore<T>>(shape, std::move(tiles));
+  return std::make_unique<MultiHead<T>>(list, prefix, shape, std::move(core), heads);
 }
 
 MATAPPROX_INSTANTIATE_MECHANISM(bigbird, BigBirdOptions);

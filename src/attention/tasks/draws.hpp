@@ -107,6 +107,19 @@ inline std::vector<std::int32_t> draw_different(std::int32_t first,
   return all;
 }
 
+/// A task whose samples are drawn on request, without limit.
+class DrawnTask : public Task {
+ public:
+  const TaskShape& shape() const override { return shape_; }
+  Index size(Split /*split*/) const override { return 0; }
+
+ protected:
+  explicit DrawnTask(std::uint64_t seed) : seed_(seed) {}
+
+  std::uint64_t seed_;
+  TaskShape shape_;
+};
+
 /// Empties a sample; its vectors keep their memory.
 inline void clear(Sample& sample) {
   sample.tokens.clear();

@@ -112,10 +112,10 @@ Index root_and_digits(const Sample& sample) {
   return kListopsDigits + (root - kListopsMin) * kRootValues + value;
 }
 
-class Listops final : public Task {
+class Listops final : public DrawnTask {
  public:
   Listops(const ListopsOptions& options, std::uint64_t seed)
-      : min_length_(options.min_length), seed_(seed) {
+      : DrawnTask(seed), min_length_(options.min_length) {
     require_listops("length", options.length, 8, kListopsLongest);
     require_listops("max_length", options.max_length, 0, options.length);
     const Index end = options.max_length == 0 ? options.length : options.max_length;
@@ -128,9 +128,6 @@ class Listops final : public Task {
     shape_.answer = Answer::kClass;
     shape_.classes = kListopsDigits;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     clear(sample);
@@ -166,8 +163,6 @@ class Listops final : public Task {
 
   Index min_length_;
   ListopsTrees trees_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace

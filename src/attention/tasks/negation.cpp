@@ -15,18 +15,16 @@ constexpr std::int32_t kFirstWord = 2;
 constexpr Index kMaxOpinions = 1024;
 constexpr Index kMaxWords = 32768;
 
-class Negation final : public Task {
+class Negation final : public DrawnTask {
  public:
-  Negation(const NegationOptions& options, std::uint64_t seed) : options_(options), seed_(seed) {
+  Negation(const NegationOptions& options, std::uint64_t seed)
+      : DrawnTask(seed), options_(options) {
     check();
     shape_.length = options_.length;
     shape_.vocabulary = kFirstWord + 2 * options_.words + options_.fillers;
     shape_.answer = Answer::kClass;
     shape_.classes = 2;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
@@ -215,8 +213,6 @@ class Negation final : public Task {
   }
 
   NegationOptions options_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace

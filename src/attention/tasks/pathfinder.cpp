@@ -267,10 +267,10 @@ void validate_pathfinder(const PathfinderOptions& o) {
   require_pathfinder("spacing", o.spacing, least, static_cast<double>(o.side));
 }
 
-class Pathfinder final : public Task {
+class Pathfinder final : public DrawnTask {
  public:
   Pathfinder(const PathfinderOptions& options, std::uint64_t seed)
-      : options_(options), seed_(seed) {
+      : DrawnTask(seed), options_(options) {
     validate_pathfinder(options);
     options_ = resolved(options);
     shape_.length = options.side * options.side;
@@ -279,9 +279,6 @@ class Pathfinder final : public Task {
     shape_.answer = Answer::kClass;
     shape_.classes = 2;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     clear(sample);
@@ -356,8 +353,6 @@ class Pathfinder final : public Task {
   }
 
   PathfinderOptions options_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace

@@ -35,10 +35,10 @@ Index first_place(std::span<const std::int32_t> letters, const Word& word) {
   return std::search(letters.begin(), letters.end(), word.begin(), word.end()) - letters.begin();
 }
 
-class PlantedMotifs final : public Task {
+class PlantedMotifs final : public DrawnTask {
  public:
   PlantedMotifs(const PlantedMotifsOptions& options, std::uint64_t seed)
-      : options_(options), seed_(seed) {
+      : DrawnTask(seed), options_(options) {
     const Index w = options.motif;
     require_within("planted_motifs", "motif", w, kMinMotif, kMaxMotif);
     require_length("planted_motifs", options.length, 2 * w);
@@ -57,9 +57,6 @@ class PlantedMotifs final : public Task {
     shape_.classes = 2;
     draw_words();
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
@@ -125,8 +122,6 @@ class PlantedMotifs final : public Task {
   }
 
   PlantedMotifsOptions options_;
-  std::uint64_t seed_;
-  TaskShape shape_;
   Word a_;
   Word b_;
 };

@@ -14,18 +14,15 @@ namespace {
 
 constexpr double kAddingTolerance = 0.04;
 
-class Adding final : public Task {
+class Adding final : public DrawnTask {
  public:
   Adding(const AddingOptions& options, std::uint64_t seed)
-      : pairs_("adding", options.length, options.min_gap, options.max_gap), seed_(seed) {
+      : DrawnTask(seed), pairs_("adding", options.length, options.min_gap, options.max_gap) {
     shape_.length = options.length;
     shape_.features = 2;
     shape_.answer = Answer::kNumber;
     shape_.tolerance = kAddingTolerance;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
@@ -60,8 +57,6 @@ class Adding final : public Task {
 
  private:
   PositionPairs pairs_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace
@@ -82,18 +77,16 @@ namespace {
 
 constexpr std::int32_t kNoiseSymbols = 4;  // a, b, c, d
 
-class TemporalOrder final : public Task {
+class TemporalOrder final : public DrawnTask {
  public:
   TemporalOrder(const TemporalOrderOptions& options, std::uint64_t seed)
-      : pairs_("temporal_order", options.length, options.min_gap, options.max_gap), seed_(seed) {
+      : DrawnTask(seed),
+        pairs_("temporal_order", options.length, options.min_gap, options.max_gap) {
     shape_.length = options.length;
     shape_.vocabulary = kNoiseSymbols + 2;
     shape_.answer = Answer::kClass;
     shape_.classes = 4;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
@@ -118,8 +111,6 @@ class TemporalOrder final : public Task {
 
  private:
   PositionPairs pairs_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace
@@ -138,10 +129,10 @@ std::unique_ptr<Task> temporal_order_task(const TemporalOrderOptions& options, s
 
 namespace {
 
-class Copy final : public Task {
+class Copy final : public DrawnTask {
  public:
   Copy(const CopyOptions& options, std::uint64_t seed)
-      : string_(static_cast<std::size_t>(options.string_length)), seed_(seed) {
+      : DrawnTask(seed), string_(static_cast<std::size_t>(options.string_length)) {
     require_length("copy", options.length, 3);
     const Index longest = (options.length - 1) / 2;
     require(options.string_length >= 0 && options.string_length <= longest,
@@ -156,9 +147,6 @@ class Copy final : public Task {
     shape_.answer = Answer::kTokenClass;
     shape_.classes = options.symbols;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
@@ -188,8 +176,6 @@ class Copy final : public Task {
 
  private:
   std::size_t string_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace
@@ -208,10 +194,10 @@ std::unique_ptr<Task> copy_task(const CopyOptions& options, std::uint64_t seed) 
 
 namespace {
 
-class AssociativeRecall final : public Task {
+class AssociativeRecall final : public DrawnTask {
  public:
   AssociativeRecall(const AssociativeRecallOptions& options, std::uint64_t seed)
-      : pairs_(options.pairs), keys_(options.keys), seed_(seed) {
+      : DrawnTask(seed), pairs_(options.pairs), keys_(options.keys) {
     require_length("associative_recall", options.length, 3);
     const Index most = (options.length - 1) / 2;
     require(options.pairs >= 0 && options.pairs <= most,
@@ -233,9 +219,6 @@ class AssociativeRecall final : public Task {
     shape_.answer = Answer::kClass;
     shape_.classes = options.values;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
@@ -278,8 +261,6 @@ class AssociativeRecall final : public Task {
  private:
   Index pairs_;
   Index keys_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace
@@ -304,9 +285,10 @@ constexpr std::int32_t kTextStart = 0;
 constexpr std::int32_t kTextSeparator = 1;
 constexpr std::int32_t kFirstKey = 2;
 
-class Matching final : public Task {
+class Matching final : public DrawnTask {
  public:
-  Matching(const MatchingOptions& options, std::uint64_t seed) : options_(options), seed_(seed) {
+  Matching(const MatchingOptions& options, std::uint64_t seed)
+      : DrawnTask(seed), options_(options) {
     constexpr Index kMaxKeys = 1024;
     constexpr Index kMaxMatchingWords = 32768;
     require_within("matching", "keys", options.keys, Index{2}, kMaxKeys);
@@ -321,9 +303,6 @@ class Matching final : public Task {
     shape_.answer = Answer::kClass;
     shape_.classes = 2;
   }
-
-  const TaskShape& shape() const override { return shape_; }
-  Index size(Split /*split*/) const override { return 0; }
 
   void make(Split split, Index i, Sample& sample) const override {
     SampleDraws draws(seed_, split, i);
@@ -382,8 +361,6 @@ class Matching final : public Task {
   }
 
   MatchingOptions options_;
-  std::uint64_t seed_;
-  TaskShape shape_;
 };
 
 }  // namespace

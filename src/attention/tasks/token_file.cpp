@@ -36,6 +36,15 @@ void write_token_names(const Location& root,
   hdf5::write_text(root, name, text);
 }
 
+/// Returns a function for reading or writing a table of `width` columns a few rows at a time, which
+/// calls take(row, values) for each of them.
+template <class Take>
+auto row_by_row(Index width, const Take& take) {
+  return [width, take](Index first, Index count, auto* values) {
+    for (Index i = 0; i < count; ++i) take(first + i, values + i * width);
+  };
+}
+
 /// Writes one number per row.
 template <class Value>
 void write_token_column(const Location& root,
@@ -43,50 +52,41 @@ void write_token_column(const Location& root,
                         Index rows,
                         hdf5::IntegerType type,
                         const Value& value) {
-  hdf5::write_integer_rows(root, name, {rows}, type, [&](Index first, Index count, double* values) {
-    for (Index i = 0; i < count; ++i) values[i] = static_cast<double>(value(first + i));
-  });
+  hdf5::write_integer_rows(root, name, {rows}, type, row_by_row(1, [&](Index row, double* to) {
+                             *to = static_cast<double>(value(row));
+                           }));
 }
 
 void write_token_table(const Location& root, const TokenSet& set) {
   const Index width = set.longest();
-  hdf5::write_integer_rows(root,
-                           "tokens",
-                           {set.size(), width},
-                           hdf5::IntegerType::kInt32,
-                           [&](Index first, Index count, double* values) {
-                             std::fill_n(values, count * width, 0.0);
-                             for (Index i = 0; i < count; ++i) {
-                               const auto sequence = set.sequence(first + i);
-                               std::copy(sequence.begin(), sequence.end(), values + i * width);
-                             }
-                           });
+  const auto take_row = [&](Index row, double* values) {
+    const auto sequence = set.sequence(row);
+    std::fill(std::copy(sequence.begin(), sequence.end(), values), values + width, 0.0);
+  };
+  hdf5::write_integer_rows(
+      root, "tokens", {set.size(), width}, hdf5::IntegerType::kInt32, row_by_row(width, take_row));
 }
 
 void write_feature_table(const Location& root, const TokenSet& set) {
   const Index width = set.longest() * set.features;
-  hdf5::write_values(root,
-                     "features",
-                     {set.size(), width},
-                     Precision::kFloat,
-                     [&](Index first, Index count, double* values) {
-                       std::fill_n(values, count * width, 0.0);
-                       for (Index i = 0; i < count; ++i) {
-                         const auto rows = set.feature_rows(first + i);
-                         std::copy(rows.begin(), rows.end(), values + i * width);
-                       }
-                     });
+  const auto take_row = [&](Index row, double* values) {
+    const auto rows = set.feature_rows(row);
+    std::fill(std::copy(rows.begin(), rows.end(), values), values + width, 0.0);
+  };
+  hdf5::write_values(
+      root, "features", {set.size(), width}, Precision::kFloat, row_by_row(width, take_row));
 }
 
 void write_targets(const Location& root, const TokenSet& set) {
+  const auto take_row = [&](Index row, double* values) {
+    const auto target = set.target(row);
+    std::copy(target.begin(), target.end(), values);
+  };
   hdf5::write_integer_rows(root,
                            "targets",
                            {set.size(), set.classes},
                            hdf5::IntegerType::kInt8,
-                           [&](Index first, Index count, double* values) {
-                             const auto from = set.targets.begin() + first * set.classes;
-                             std::copy_n(from, count * set.classes, values);
-                           });
+                           row_by_row(set.classes, take_row));
 }
 
 /// Reads a column of n integers, each of which must be in low..high.
@@ -98,20 +98,15 @@ void read_token_column(const Location& root,
                        Index low,
                        Index high,
                        const Take& take) {
-  hdf5::read_integer_rows(root, name, {rows}, [&](Index first, Index count, const double* values) {
-    for (Index i = 0; i < count; ++i) {
-      if (!(values[i] >= static_cast<double>(low) && values[i] <= static_cast<double>(high))) {
-        throw FileError(fmt::format("{}: row {}: {} {} is outside {}..{}",
-                                    root.file,
-                                    first + i,
-                                    what,
-                                    values[i],
-                                    low,
-                                    high));
-      }
-      take(static_cast<std::int32_t>(values[i]));
+  const auto take_row = [&](Index row, const double* from) {
+    const double value = *from;
+    if (!(value >= static_cast<double>(low) && value <= static_cast<double>(high))) {
+      throw FileError(fmt::format(
+          "{}: row {}: {} {} is outside {}..{}", root.file, row, what, value, low, high));
     }
-  });
+    take(static_cast<std::int32_t>(value));
+  };
+  hdf5::read_integer_rows(root, name, {rows}, row_by_row(1, take_row));
 }
 
 void read_token_table(const Location& root, Index width, TokenSet& set) {
@@ -132,10 +127,7 @@ void read_token_table(const Location& root, Index width, TokenSet& set) {
       set.tokens.push_back(static_cast<std::int32_t>(values[k]));
     }
   };
-  hdf5::read_integer_rows(
-      root, "tokens", {set.size(), width}, [&](Index first, Index count, const double* values) {
-        for (Index i = 0; i < count; ++i) take_row(first + i, values + i * width);
-      });
+  hdf5::read_integer_rows(root, "tokens", {set.size(), width}, row_by_row(width, take_row));
 }
 
 /// Reads rows of N tokens, the features of each token one after the other.
@@ -154,10 +146,7 @@ void read_feature_table(const Location& root, Index width, TokenSet& set) {
       set.values.push_back(value);
     }
   };
-  hdf5::read_values(
-      root, "features", {set.size(), width}, [&](Index first, Index count, const double* values) {
-        for (Index i = 0; i < count; ++i) take_row(first + i, values + i * width);
-      });
+  hdf5::read_values(root, "features", {set.size(), width}, row_by_row(width, take_row));
 }
 
 /// The largest N of a file, from its table of ids or of features.
@@ -228,10 +217,7 @@ void read_targets(const Location& root, Index rows, TokenSet& set) {
       set.targets.push_back(values[c] == 1 ? 1 : 0);
     }
   };
-  hdf5::read_integer_rows(
-      root, "targets", {rows, set.classes}, [&](Index first, Index count, const double* values) {
-        for (Index i = 0; i < count; ++i) take_row(first + i, values + i * set.classes);
-      });
+  hdf5::read_integer_rows(root, "targets", {rows, set.classes}, row_by_row(set.classes, take_row));
 }
 
 /// Reads classes or sets of labels.

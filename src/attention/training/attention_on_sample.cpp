@@ -24,8 +24,6 @@ Matrix weights_of_mean(const std::vector<Index>& chosen, Index size, const char*
 
 }  // namespace
 
-using attention::Cache;
-using attention::LayerContext;
 using attention::TokenMatrix;
 using attention::Workspace;
 
@@ -214,11 +212,6 @@ double attention_correlation(const Matrix& A, const Matrix& B) {
 }
 
 namespace {
-
-using attention::Cache;
-using attention::LayerContext;
-using attention::TokenMatrix;
-using attention::Workspace;
 
 /// Sums over the entries of a layer's output.
 struct Sums {

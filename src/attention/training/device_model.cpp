@@ -62,9 +62,7 @@ void DeviceSteps::read_back(training::TrainingState& state) {
 namespace {
 
 using attention::BlockKind;
-using attention::Pool;
 using training::HeadKind;
-using training::LossKind;
 using training::ModelDescription;
 
 void require_on_device(bool good,
@@ -77,24 +75,6 @@ void require_on_device(bool good,
                   option,
                   value,
                   takes));
-}
-
-TokenPool device_pool(Pool pool) {
-  switch (pool) {
-    case Pool::kFlatten:
-      return TokenPool::kFlatten;
-    case Pool::kCls:
-      return TokenPool::kCls;
-    case Pool::kMean:
-      return TokenPool::kMean;
-    case Pool::kMax:
-      return TokenPool::kMax;
-    case Pool::kMaxMean:
-      return TokenPool::kMaxMean;
-    case Pool::kNone:
-      break;
-  }
-  throw InvalidArgument("training on a device: unknown pool");
 }
 
 void check_options(const ModelDescription& description) {
@@ -121,18 +101,6 @@ PsfLayerShape device_psf(const ModelDescription& description, Index length) {
   layer.residual = options.residual;
   layer.pattern = {pattern.order, pattern.offsets};
   return layer;
-}
-
-LengthScale device_scale(attention::SimpletronScale scale) {
-  switch (scale) {
-    case attention::SimpletronScale::kNone:
-      return LengthScale::kNone;
-    case attention::SimpletronScale::kInverseSqrtLength:
-      return LengthScale::kInverseSqrtLength;
-    case attention::SimpletronScale::kInverseLength:
-      return LengthScale::kInverseLength;
-  }
-  throw InvalidArgument("training on a device: unknown scale");
 }
 
 /// Sets the mechanism and its options.
@@ -175,7 +143,7 @@ void set_mechanism(const ModelDescription& description, MultiHeadShape& heads) {
   } else if (name == "simpletron") {
     const auto options = options_from<attention::SimpletronOptions>(named);
     heads.kind = HeadMechanism::kSimpletron;
-    heads.scale = device_scale(options.scale);
+    heads.scale = options.scale;
     heads.output_projection = options.output_projection;
   } else {
     require_on_device(
@@ -197,18 +165,6 @@ MultiHeadShape device_heads(const ModelDescription& description, Index layer) {
   return heads;
 }
 
-BlockForm device_form(BlockKind kind) {
-  switch (kind) {
-    case BlockKind::kPostNorm:
-      return BlockForm::kPostNorm;
-    case BlockKind::kPreNorm:
-      return BlockForm::kPreNorm;
-    case BlockKind::kBare:
-      return BlockForm::kBare;
-  }
-  throw InvalidArgument("training on a device: unknown block");
-}
-
 BlockShape device_block(const ModelDescription& description, Index layer, Index length) {
   const training::ModelOptions& options = description.options;
   BlockShape block;
@@ -217,7 +173,7 @@ BlockShape device_block(const ModelDescription& description, Index layer, Index 
   } else {
     block.attention = device_heads(description, layer);
   }
-  block.form = device_form(options.block.kind);
+  block.form = options.block.kind;
   block.number = layer;
   block.width = options.width;
   block.hidden = options.block.feed_forward * options.width;
@@ -226,25 +182,6 @@ BlockShape device_block(const ModelDescription& description, Index layer, Index 
   block.inner_skip = options.block.inner_skip;
   block.outer_skip = options.block.outer_skip;
   return block;
-}
-
-SampleLoss device_loss(LossKind kind, bool number) {
-  if (kind == LossKind::kAuto) kind = number ? LossKind::kSquared : LossKind::kCrossEntropy;
-  if (kind == LossKind::kSquared) return SampleLoss::kSquared;
-  return kind == LossKind::kCrossEntropy ? SampleLoss::kCrossEntropy
-                                         : SampleLoss::kBinaryCrossEntropy;
-}
-
-StepKind device_step(training::OptimizerKind kind) {
-  switch (kind) {
-    case training::OptimizerKind::kAdam:
-      return StepKind::kAdam;
-    case training::OptimizerKind::kAdamW:
-      return StepKind::kAdamW;
-    case training::OptimizerKind::kSgd:
-      return StepKind::kSgd;
-  }
-  throw InvalidArgument("training on a device: unknown optimizer");
 }
 
 }  // namespace
@@ -257,7 +194,6 @@ ModelShape device_model(const training::Model<T>& model,
   check_options(description);
   const training::ModelOptions& options = description.options;
   const tasks::TaskShape& task = description.task;
-  const bool number = task.answer == tasks::Answer::kNumber;
   // Throws if the loss does not fit the task.
   const training::Loss checked(loss, task);
   ModelShape shape;
@@ -282,7 +218,7 @@ ModelShape device_model(const training::Model<T>& model,
     shape.blocks.push_back(device_block(description, l, shape.length));
   shape.final_norm = options.block.kind == BlockKind::kPreNorm && options.final_norm;
   shape.epsilon = options.block.norm_epsilon;
-  shape.pool = device_pool(options.pool);
+  shape.pool = options.pool;
   shape.pairs = options.pair_separator >= 0;
   shape.pair_separator = options.pair_separator;
   shape.pooler = options.pooler;
@@ -291,7 +227,7 @@ ModelShape device_model(const training::Model<T>& model,
   shape.head_dropout = options.head_dropout;
   shape.outputs = model.outputs();
   shape.label_sets = task.answer == tasks::Answer::kLabels;
-  shape.loss = shape.label_sets ? SampleLoss::kBinaryCrossEntropy : device_loss(loss.kind, number);
+  shape.loss = checked.kind();
   shape.smoothing = loss.label_smoothing;
   shape.tolerance = task.tolerance;
   const attention::ParameterList& list = model.parameters();
@@ -321,7 +257,7 @@ template ModelShape device_model(const training::Model<double>&,
 StepSettings device_settings(const training::OptimizerOptions& options,
                              const attention::ParameterList& list) {
   StepSettings settings;
-  settings.kind = device_step(options.kind);
+  settings.kind = options.kind;
   settings.beta1 = options.beta1;
   settings.beta2 = options.beta2;
   settings.epsilon = options.epsilon;

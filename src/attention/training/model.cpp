@@ -10,11 +10,7 @@
 
 namespace matapprox::training {
 
-using attention::Cache;
 using attention::ConstTokens;
-using attention::LayerContext;
-using attention::TokenMap;
-using attention::Tokens;
 using attention::Workspace;
 
 namespace {
@@ -22,18 +18,18 @@ namespace {
 // Arrays of a model's cache: pooled tokens; normed tokens; residual scores and their gradient;
 // pooled tokens after tanh, and after dropout; both texts of a pair joined; from kTokens on, the
 // input of each block. Children: the blocks from 0 on, then the layers around them.
-constexpr std::size_t kPooled = 0;
-constexpr std::size_t kNormed = 1;
-constexpr std::size_t kResidualScores = 2;
-constexpr std::size_t kResidualScoresGradient = 3;
-constexpr std::size_t kPoolerOutput = 4;
-constexpr std::size_t kHeadInput = 5;
-constexpr std::size_t kJoined = 6;
-constexpr std::size_t kTokens = 7;
-constexpr std::size_t kNormChild = 0;
-constexpr std::size_t kHeadChild = 1;
-constexpr std::size_t kEmbeddingNormChild = 2;
-constexpr std::size_t kTextChild = 3;  ///< and the next one: a model's cache for each of two texts
+constexpr Index kPooled = 0;
+constexpr Index kNormed = 1;
+constexpr Index kResidualScores = 2;
+constexpr Index kResidualScoresGradient = 3;
+constexpr Index kPoolerOutput = 4;
+constexpr Index kHeadInput = 5;
+constexpr Index kJoined = 6;
+constexpr Index kTokens = 7;
+constexpr Index kNormChild = 0;
+constexpr Index kHeadChild = 1;
+constexpr Index kEmbeddingNormChild = 2;
+constexpr Index kTextChild = 3;  ///< and the next one: a model's cache for each of two texts
 /// Added to a sample's number for the second of two texts, from which its dropout is drawn.
 constexpr Index kSecondText = Index{1} << 46;
 
@@ -247,7 +243,7 @@ Index Model<T>::width_of(Index layer) const {
 
 template <class T>
 TokenMap<T> Model<T>::tokens(Index layer, Index length, Cache<T>& cache) const {
-  return cache.array(kTokens + static_cast<std::size_t>(layer), length, width_of(layer));
+  return cache.array(kTokens + layer, length, width_of(layer));
 }
 
 template <class T>
@@ -313,7 +309,7 @@ ConstTokens<T> Model<T>::attention_input(Index layer, Index length, Cache<T>& ca
 
 template <class T>
 Cache<T>& Model<T>::attention_cache(Index layer, Cache<T>& cache) const {
-  return attention::Block<T>::attention_cache(cache.child(static_cast<std::size_t>(layer)));
+  return attention::Block<T>::attention_cache(cache.child(layer));
 }
 
 template <class T>
@@ -351,7 +347,7 @@ TokenMap<T> Model<T>::encode(LayerContext<T> context, const Text& text, Cache<T>
 }
 
 template <class T>
-TokenMap<T> Model<T>::encode_pair(const LayerContext<T>& context,
+TokenMap<T> Model<T>::encode_pair(Context<T> context,
                                   const tasks::Sample& sample,
                                   Cache<T>& cache) const {
   const auto both = texts(sample);
@@ -374,7 +370,7 @@ TokenMap<T> Model<T>::encode_pair(const LayerContext<T>& context,
 template <class T>
 void Model<T>::forward(LayerContext<T> context,
                        const tasks::Sample& sample,
-                       Tokens<T> out,
+                       Out<T> out,
                        Cache<T>& cache) const {
   TokenMap<T> pooled = reads_pairs() ? encode_pair(context, sample, cache)
                                      : encode(context, texts(sample).front(), cache);
@@ -394,7 +390,7 @@ void Model<T>::forward(LayerContext<T> context,
 template <class T>
 void Model<T>::encode_backward(LayerContext<T> context,
                                const Text& text,
-                               const ConstTokens<T>& d_pooled,
+                               In<T> d_pooled,
                                Cache<T>& cache) const {
   if (text.empty() && reads_pairs()) return;
   const Index n = rows_in(text);
@@ -434,9 +430,9 @@ void Model<T>::encode_backward(LayerContext<T> context,
 
 /// du = d_1 + sign(u - v) o d_3 + v o d_4, dv = d_2 - sign(u - v) o d_3 + u o d_4.
 template <class T>
-void Model<T>::encode_pair_backward(const LayerContext<T>& context,
+void Model<T>::encode_pair_backward(Context<T> context,
                                     const tasks::Sample& sample,
-                                    const ConstTokens<T>& d_joined,
+                                    In<T> d_joined,
                                     Cache<T>& cache) const {
   const auto both = texts(sample);
   const Index width = pool_->width_out();
@@ -461,7 +457,7 @@ void Model<T>::encode_pair_backward(const LayerContext<T>& context,
 template <class T>
 void Model<T>::backward(LayerContext<T> context,
                         const tasks::Sample& sample,
-                        const ConstTokens<T>& d_out,
+                        In<T> d_out,
                         Cache<T>& cache) const {
   typename Workspace<T>::Scope scope(*context.workspace);
   TokenMap<T> pooled = joined(rows_out(sample), cache);

@@ -111,24 +111,6 @@ std::vector<float> read_parameters(const Location& root, const attention::Parame
   return values;
 }
 
-void write_history(const Location& place, const std::vector<TrainingPoint>& history) {
-  hdf5::write_values(place,
-                     "history",
-                     {static_cast<Index>(history.size()), kHistoryColumns},
-                     Precision::kDouble,
-                     [&](Index first, Index count, double* rows) {
-                       for (Index i = 0; i < count; ++i) {
-                         const TrainingPoint& p = history[static_cast<std::size_t>(first + i)];
-                         double* row = rows + kHistoryColumns * i;
-                         row[0] = static_cast<double>(p.step);
-                         row[1] = p.seconds;
-                         row[2] = p.training_loss;
-                         row[3] = p.validation_loss;
-                         row[4] = p.validation_error;
-                       }
-                     });
-}
-
 std::vector<TrainingPoint> read_history(const Location& place) {
   const std::vector<Index> extents = hdf5::extents_of(place, "history");
   if (extents.size() != 2 || extents[1] != kHistoryColumns)
@@ -178,7 +160,15 @@ void write_state(const Location& root, std::size_t parameters, const TrainingSta
   hdf5::put_number(place, "loss_sum", state.loss_sum);
   hdf5::put_integer(place, "loss_steps", state.loss_steps);
   hdf5::put_number(place, "seconds", state.seconds);
-  write_history(place, state.history);
+  std::vector<std::vector<double>> history;
+  for (const TrainingPoint& p : state.history) {
+    history.push_back({static_cast<double>(p.step),
+                       p.seconds,
+                       p.training_loss,
+                       p.validation_loss,
+                       p.validation_error});
+  }
+  write_rows(place, "history", history, kHistoryColumns);
   if (!state.attention_std.empty()) {
     write_rows(
         place, "attention_std", state.attention_std, std::ssize(state.attention_std.front()));

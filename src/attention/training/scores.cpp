@@ -98,8 +98,8 @@ LossValue Loss::labels_loss(const tasks::Sample& sample, const T* out, T* d_out)
 
 template <class T>
 LossValue Loss::evaluate(const tasks::Sample& sample,
-                         const attention::ConstTokens<T>& out,
-                         attention::Tokens<T> d_out) const {
+                         attention::In<T> out,
+                         attention::Out<T> d_out) const {
   LossValue value;
   if (kind_ == LossKind::kSquared) {
     const double off = out(0, 0) - sample.number;

@@ -59,18 +59,10 @@ class Attention : public Layer<T> {
   /// Compute Y = E B and Y = E^T B for the effective attention matrix E (N x N) of a head at X,
   /// which multiplies the head's values. B and Y are N x b. Cost: about that of the forward pass
   /// with b in place of the head's width; E is never formed.
-  virtual void apply_map(const LayerContext<T>& context,
-                         const ConstTokens<T>& X,
-                         Index head,
-                         const ConstTokens<T>& B,
-                         Tokens<T> Y,
-                         Cache<T>& cache) const = 0;
-  virtual void apply_map_transpose(const LayerContext<T>& context,
-                                   const ConstTokens<T>& X,
-                                   Index head,
-                                   const ConstTokens<T>& B,
-                                   Tokens<T> Y,
-                                   Cache<T>& cache) const = 0;
+  virtual void apply_map(
+      Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const = 0;
+  virtual void apply_map_transpose(
+      Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const = 0;
   virtual AttentionCost cost(Index length) const = 0;
   /// Number of values per sample that this layer passes on to the layers above it (Realformer), in
   /// LayerContext::residual_scores; 0 for most mechanisms.

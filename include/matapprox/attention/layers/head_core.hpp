@@ -19,25 +19,42 @@ struct HeadArrays {
   Index size() const { return count * length * width; }
 
   /// get() and set() copy rows begin, begin + 1, ... of the heads, side by side, to and from X.
-  void get(Index begin, Tokens<T> X) const {
+  void get(Index begin, Out<T> X) const {
     for (Index h = 0; h < count; ++h)
       X.middleCols(h * width, width) = (*this)[h].middleRows(begin, X.rows());
   }
   /// Like get(), but returns a view of the rows for a single head; for several heads the rows are
   /// written to `copy`.
-  ConstTokens<T> rows(Index begin, Tokens<T> copy) const {
+  ConstTokens<T> rows(Index begin, Out<T> copy) const {
     if (count == 1) return (*this)[0].middleRows(begin, copy.rows());
     get(begin, copy);
     return copy;
   }
-  void set(Index begin, const ConstTokens<T>& X) const {
+  void set(Index begin, In<T> X) const {
     for (Index h = 0; h < count; ++h)
       (*this)[h].middleRows(begin, X.rows()) = X.middleCols(h * width, width);
   }
 };
 
-/// Computation of one head from its queries, keys and values (N x p, N x p, N x v): H = E(Q, K) V.
-/// Most mechanisms differ only in this; MultiHead adds the projections.
+/// Queries, keys and values of one head: N x p, N x p and N x v numbers.
+template <class T>
+struct HeadInputs {
+  ConstTokens<T> Q;
+  ConstTokens<T> K;
+  ConstTokens<T> V;
+  Index head = 0;  ///< its number in the layer
+};
+
+/// Arrays of the same sizes for the gradients with respect to them.
+template <class T>
+struct HeadGradients {
+  Tokens<T> Q;
+  Tokens<T> K;
+  Tokens<T> V;
+};
+
+/// Computation of one head from its queries, keys and values: H = E(Q, K) V. Most mechanisms differ
+/// only in this; MultiHead adds the projections.
 ///
 /// H is linear in V, and the width v of the values is arbitrary (it differs from p if the effective
 /// matrix E is applied to a block). Data for the backward pass are stored in the cache, which
@@ -46,81 +63,36 @@ template <class T>
 class HeadCore {
  public:
   virtual ~HeadCore() = default;
-  virtual void forward(const LayerContext<T>& context,
-                       Index head,
-                       const ConstTokens<T>& Q,
-                       const ConstTokens<T>& K,
-                       const ConstTokens<T>& V,
-                       Tokens<T> H,
-                       Cache<T>& cache) const = 0;
-  /// Sets dQ, dK and dV from dH; H is the result of the forward pass.
-  virtual void backward(const LayerContext<T>& context,
-                        Index head,
-                        const ConstTokens<T>& Q,
-                        const ConstTokens<T>& K,
-                        const ConstTokens<T>& V,
-                        const ConstTokens<T>& H,
-                        const ConstTokens<T>& dH,
-                        Tokens<T> dQ,
-                        Tokens<T> dK,
-                        Tokens<T> dV,
+  virtual void forward(Context<T> context, HeadInputs<T> in, Out<T> H, Cache<T>& cache) const = 0;
+  /// Sets the gradients `d` from dH; H is the result of the forward pass.
+  virtual void backward(Context<T> context,
+                        HeadInputs<T> in,
+                        In<T> H,
+                        In<T> dH,
+                        HeadGradients<T> d,
                         Cache<T>& cache) const = 0;
-  /// The same for all heads; head h uses child h of the cache. Overridden if heads share work.
-  /// backward_heads must follow forward_heads, and backward must follow forward.
-  virtual void forward_heads(const LayerContext<T>& context,
-                             const HeadArrays<T>& Q,
-                             const HeadArrays<T>& K,
-                             const HeadArrays<T>& V,
-                             const HeadArrays<T>& H,
-                             Cache<T>& cache) const {
-    for (Index h = 0; h < V.count; ++h)
-      forward(context, h, Q[h], K[h], V[h], H[h], cache.child(static_cast<std::size_t>(h)));
-  }
-  virtual void backward_heads(const LayerContext<T>& context,
-                              const HeadArrays<T>& Q,
-                              const HeadArrays<T>& K,
-                              const HeadArrays<T>& V,
-                              const HeadArrays<T>& H,
-                              const HeadArrays<T>& dH,
-                              const HeadArrays<T>& dQ,
-                              const HeadArrays<T>& dK,
-                              const HeadArrays<T>& dV,
-                              Cache<T>& cache) const {
-    for (Index h = 0; h < V.count; ++h) {
-      backward(context,
-               h,
-               Q[h],
-               K[h],
-               V[h],
-               H[h],
-               dH[h],
-               dQ[h],
-               dK[h],
-               dV[h],
-               cache.child(static_cast<std::size_t>(h)));
-    }
-  }
   /// True if keys and values are linear mixtures of tokens, the same for all heads. Then the tokens
   /// X are mixed first and `key` and `value` project the mixtures, MultiHead projects only queries,
-  /// and forward_tokens and backward_tokens replace forward_heads and backward_heads.
+  /// and forward_tokens and backward_tokens replace forward and backward for all heads. Head h uses
+  /// child h of the cache.
   virtual bool mixes_tokens() const { return false; }
-  virtual void forward_tokens(const LayerContext<T>& /*context*/,
-                              const ConstTokens<T>& /*X*/,
+  virtual void forward_tokens(Context<T> /*context*/,
+                              In<T> /*X*/,
                               const Linear<T>& /*key*/,
                               const Linear<T>& /*value*/,
                               const HeadArrays<T>& /*Q*/,
                               const HeadArrays<T>& /*H*/,
                               Cache<T>& /*cache*/) const {}
   /// Sets dQ, and dX without the contribution of the queries.
-  virtual void backward_tokens(const LayerContext<T>& /*context*/,
-                               const ConstTokens<T>& /*X*/,
+  virtual void backward_tokens(Context<T> /*context*/,
+                               In<T> /*X*/,
                                const Linear<T>& /*key*/,
                                const Linear<T>& /*value*/,
                                const HeadArrays<T>& /*Q*/,
                                const HeadArrays<T>& /*H*/,
                                const HeadArrays<T>& /*dH*/,
                                const HeadArrays<T>& /*dQ*/,
-                               Tokens<T> /*dX*/,
+                               Out<T> /*dX*/,
                                Cache<T>& /*cache*/) const {}
   /// Cost of one head with N tokens of width p and values of the same width.
   virtual AttentionCost cost(Index length, Index width) const = 0;

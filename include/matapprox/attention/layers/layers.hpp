@@ -4,11 +4,14 @@
 #include <memory>
 #include <span>
 
+#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/parameters.hpp"
 #include "matapprox/attention/layers/workspace.hpp"
 #include "matapprox/core/options.hpp"
 
 namespace matapprox::attention {
+
+// ------------------------------------------------------------------------------ Context of a layer
 
 /// Key of the random numbers for dropout: whether a number is dropped depends only on (seed,
 /// sample, layer, position), not on the thread count.
@@ -44,6 +47,12 @@ struct LayerContext {
   }
 };
 
+/// The type of a parameter.
+template <class T>
+using Context = const LayerContext<T>&;
+
+// ------------------------------------------------------------------------------------------ Layers
+
 /// A differentiable function of a token matrix: X (N x width_in) to Y (N x width_out). T is float
 /// or double.
 ///
@@ -55,17 +64,11 @@ template <class T>
 class Layer {
  public:
   virtual ~Layer() = default;
-  virtual void forward(const LayerContext<T>& context,
-                       const ConstTokens<T>& X,
-                       Tokens<T> Y,
-                       Cache<T>& cache) const = 0;
+  virtual void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const = 0;
   /// The vector-Jacobian product: dX = (dY/dX)^T dY (set, not added to), and the parameters' part
   /// added to context.gradient. X is that of the forward pass that filled the cache.
-  virtual void backward(const LayerContext<T>& context,
-                        const ConstTokens<T>& X,
-                        const ConstTokens<T>& dY,
-                        Tokens<T> dX,
-                        Cache<T>& cache) const = 0;
+  virtual void backward(
+      Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const = 0;
 };
 
 /// Initial distributions of the weights and the bias of a linear map of `in` inputs.
@@ -90,34 +93,16 @@ class Linear final : public Layer<T> {
          bool bias = true);
   Linear(ParameterList& list, const std::string& name, Index in, Index out)
       : Linear(list, name, in, out, LinearStart::fan_in(in)) {}
-  void forward(const LayerContext<T>& context,
-               const ConstTokens<T>& X,
-               Tokens<T> Y,
-               Cache<T>& cache) const override;
-  void backward(const LayerContext<T>& context,
-                const ConstTokens<T>& X,
-                const ConstTokens<T>& dY,
-                Tokens<T> dX,
-                Cache<T>& cache) const override;
+  void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const override;
+  void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const override;
   /// The same without a cache, which this layer does not need. If `add`, the result is added to dX.
-  void apply(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const;
-  void pull_back(const LayerContext<T>& context,
-                 const ConstTokens<T>& X,
-                 const ConstTokens<T>& dY,
-                 Tokens<T> dX,
-                 bool add) const;
+  void apply(Context<T> context, In<T> X, Out<T> Y) const;
+  void pull_back(Context<T> context, In<T> X, In<T> dY, Out<T> dX, bool add) const;
   /// Y = X W + s b^T, where row i of X is a weighted sum of rows with weights that sum to s_i.
-  void apply_to_mixtures(const LayerContext<T>& context,
-                         const ConstTokens<T>& X,
-                         const ConstTokens<T>& sums,
-                         Tokens<T> Y) const;
+  void apply_to_mixtures(Context<T> context, In<T> X, In<T> sums, Out<T> Y) const;
   /// Sets dX and the gradient of s.
-  void pull_back_mixtures(const LayerContext<T>& context,
-                          const ConstTokens<T>& X,
-                          const ConstTokens<T>& sums,
-                          const ConstTokens<T>& dY,
-                          Tokens<T> dX,
-                          Tokens<T> d_sums) const;
+  void pull_back_mixtures(
+      Context<T> context, In<T> X, In<T> sums, In<T> dY, Out<T> dX, Out<T> d_sums) const;
   Index in() const { return weight_.rows; }
   Index out() const { return weight_.cols; }
   /// Multiplications for N rows.
@@ -137,15 +122,8 @@ class LayerNorm final : public Layer<T> {
   static constexpr double kEpsilon = 1e-5;
   /// Throws InvalidArgument unless epsilon is a positive number.
   LayerNorm(ParameterList& list, const std::string& name, Index width, double epsilon = kEpsilon);
-  void forward(const LayerContext<T>& context,
-               const ConstTokens<T>& X,
-               Tokens<T> Y,
-               Cache<T>& cache) const override;
-  void backward(const LayerContext<T>& context,
-                const ConstTokens<T>& X,
-                const ConstTokens<T>& dY,
-                Tokens<T> dX,
-                Cache<T>& cache) const override;
+  void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const override;
+  void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const override;
 
  private:
   ParameterSlot weight_;
@@ -160,35 +138,17 @@ template <class T>
 class FeedForward final : public Layer<T> {
  public:
   FeedForward(ParameterList& list, const std::string& name, Index in, Index hidden, Index out);
-  void forward(const LayerContext<T>& context,
-               const ConstTokens<T>& X,
-               Tokens<T> Y,
-               Cache<T>& cache) const override;
-  void backward(const LayerContext<T>& context,
-                const ConstTokens<T>& X,
-                const ConstTokens<T>& dY,
-                Tokens<T> dX,
-                Cache<T>& cache) const override;
+  void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const override;
+  void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const override;
 
  private:
   Linear<T> hidden_;
   Linear<T> output_;
 };
 
+// --------------------------------------------------------------------------------------- Embedding
+
 enum class Positions { kNone, kLearned, kSinusoidal };
-
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::Positions> {
-  static constexpr std::array<std::string_view, 3> values{"none", "learned", "sinusoidal"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
 
 struct EmbeddingOptions {
   Positions positions = Positions::kNone;
@@ -232,10 +192,8 @@ class Embedding {
   /// the vocabulary.
   Index check(const Sequence& sequence, Mask mask) const;
   /// context.mask is the mask of the rows of X.
-  void forward(const LayerContext<T>& context, const Sequence& sequence, Tokens<T> X) const;
-  void backward(const LayerContext<T>& context,
-                const Sequence& sequence,
-                const ConstTokens<T>& dX) const;
+  void forward(Context<T> context, const Sequence& sequence, Out<T> X) const;
+  void backward(Context<T> context, const Sequence& sequence, In<T> dX) const;
 
  private:
   /// Calls function(row, segment) for each row of X.
@@ -256,21 +214,7 @@ class Embedding {
   TokenMatrix<double> position_encoding_;  ///< sinusoidal positions, else empty
 };
 
-enum class Pool { kFlatten, kCls, kMean, kMax, kMaxMean, kNone };
-
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::Pool> {
-  static constexpr std::array<std::string_view, 6> values{
-      "flatten", "cls", "mean", "max", "max_mean", "none"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
+// ----------------------------------------------------------------------------------------- Pooling
 
 /// Reduces all tokens to one row: all rows one after the other (`flatten`, which ties a model to
 /// one N), row 0 (`cls`), the mean or the maximum of each column over the tokens, these two side by
@@ -284,11 +228,8 @@ class Pooling {
   Index width_out() const;
   Index rows_out(Index length) const { return pool_ == Pool::kNone ? length : 1; }
   /// Throws InvalidArgument for another N with `flatten`.
-  void forward(const LayerContext<T>& context, const ConstTokens<T>& X, Tokens<T> Y) const;
-  void backward(const LayerContext<T>& context,
-                const ConstTokens<T>& X,
-                const ConstTokens<T>& dY,
-                Tokens<T> dX) const;
+  void forward(Context<T> context, In<T> X, Out<T> Y) const;
+  void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX) const;
 
  private:
   Pool pool_;
@@ -297,3 +238,18 @@ class Pooling {
 };
 
 }  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::Positions> {
+  static constexpr std::array<std::string_view, 3> values{"none", "learned", "sinusoidal"};
+};
+
+template <>
+struct EnumNames<attention::Pool> {
+  static constexpr std::array<std::string_view, 6> values{
+      "flatten", "cls", "mean", "max", "max_mean", "none"};
+};
+
+}  // namespace matapprox

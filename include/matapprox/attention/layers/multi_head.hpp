@@ -28,27 +28,12 @@ class MultiHead final : public Attention<T> {
             const MultiHeadOptions& options = {});
   Index width_out() const override { return shape_.width; }
   Index heads() const override { return shape_.heads; }
-  void forward(const LayerContext<T>& context,
-               const ConstTokens<T>& X,
-               Tokens<T> Y,
-               Cache<T>& cache) const override;
-  void backward(const LayerContext<T>& context,
-                const ConstTokens<T>& X,
-                const ConstTokens<T>& dY,
-                Tokens<T> dX,
-                Cache<T>& cache) const override;
-  void apply_map(const LayerContext<T>& context,
-                 const ConstTokens<T>& X,
-                 Index head,
-                 const ConstTokens<T>& B,
-                 Tokens<T> Y,
-                 Cache<T>& cache) const override;
-  void apply_map_transpose(const LayerContext<T>& context,
-                           const ConstTokens<T>& X,
-                           Index head,
-                           const ConstTokens<T>& B,
-                           Tokens<T> Y,
-                           Cache<T>& cache) const override;
+  void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const override;
+  void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const override;
+  void apply_map(
+      Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const override;
+  void apply_map_transpose(
+      Context<T> context, In<T> X, Index head, In<T> B, Out<T> Y, Cache<T>& cache) const override;
   AttentionCost cost(Index length) const override;
   Index residual_score_count(Index length) const override {
     return residual_scores_ ? 2 * length * shape_.width : 0;
@@ -56,48 +41,35 @@ class MultiHead final : public Attention<T> {
 
  private:
   using Heads = HeadArrays<T>;
+  using Scope = typename Workspace<T>::Scope;
   /// Queries, keys and values of all heads.
   struct Parts;
   Index projected_width() const { return (query_ ? 3 : 1) * shape_.width; }
   Parts parts_in(TokenMap<T> numbers) const;
   Heads heads_in(TokenMap<T> numbers) const;
-  Parts project(const LayerContext<T>& context, const ConstTokens<T>& X, Cache<T>& cache) const;
+  Parts project(Context<T> context, In<T> X, Cache<T>& cache) const;
   /// The same for queries only.
-  Heads project_queries(const LayerContext<T>& context,
-                        const ConstTokens<T>& X,
-                        Cache<T>& cache) const;
-  void forward_cores(const LayerContext<T>& context,
-                     const Parts& parts,
-                     const Heads& H,
-                     Cache<T>& cache) const;
-  void pull_back_output(const LayerContext<T>& context,
-                        const ConstTokens<T>& dY,
-                        const Heads& H,
-                        const Heads& dH) const;
-  void pull_back_projections(const LayerContext<T>& context,
-                             const ConstTokens<T>& X,
-                             const Parts& gradients,
-                             Tokens<T> dX) const;
+  Heads project_queries(Context<T> context, In<T> X, Cache<T>& cache) const;
+  void pull_back_output(Context<T> context, In<T> dY, const Heads& H, const Heads& dH) const;
+  void pull_back_projections(Context<T> context, In<T> X, const Parts& gradients, Out<T> dX) const;
   /// Adds the contribution of the queries' gradients to dX.
-  void pull_back_queries(const LayerContext<T>& context,
-                         const ConstTokens<T>& X,
-                         const Heads& dQ,
-                         Tokens<T> dX) const;
-  /// Queries and keys for a head's core, or their gradients.
-  struct Scored;
-  /// Returns views of this layer's queries and keys; with residual scores, arrays for those of all
-  /// layers so far, N x (l + 1) p, in memory of the scope.
-  Scored scored(const LayerContext<T>& context,
-                const Parts& parts,
-                Index head,
-                typename Workspace<T>::Scope& scope) const;
-  void gather(const LayerContext<T>& context, Index head, Scored& scored) const;
-  /// Distributes the gradients of gathered queries and keys to this layer and the layers below.
-  void scatter(const LayerContext<T>& context,
-               Index head,
-               const Scored& d_scored,
-               const Parts& gradients) const;
-  bool has_residual_scores(const LayerContext<T>& context) const {
+  void pull_back_queries(Context<T> context, In<T> X, const Heads& dQ, Out<T> dX) const;
+  /// Returns what a head's core reads, with V for its values: this layer's queries and keys, or
+  /// with residual scores those of all layers so far, N x (l + 1) p, in memory of the scope.
+  HeadInputs<T> inputs(
+      Context<T> context, const Parts& parts, Index head, In<T> V, Scope& scope) const;
+  /// Returns arrays for the gradients of what inputs() returns: parts of `parts`, or new ones.
+  HeadGradients<T> gradients(Context<T> context,
+                             const Parts& parts,
+                             Index head,
+                             Scope& scope) const;
+  /// Distributes the gradients of queries and keys to this layer and, with residual scores, to the
+  /// layers below.
+  void distribute(Context<T> context,
+                  Index head,
+                  const HeadGradients<T>& d,
+                  const Parts& gradients) const;
+  bool has_residual_scores(Context<T> context) const {
     return residual_scores_ && context.residual_scores != nullptr;
   }
   /// Queries and keys of layer l in the residual scores, 2 N d numbers. The values of the result

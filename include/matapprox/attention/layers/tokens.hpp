@@ -17,6 +17,11 @@ template <class T>
 using ConstTokens = Eigen::Ref<const TokenMatrix<T>, 0, Eigen::OuterStride<>>;
 template <class T>
 using Tokens = Eigen::Ref<TokenMatrix<T>, 0, Eigen::OuterStride<>>;
+/// The types of parameters: tokens that a function reads, and tokens that it writes.
+template <class T>
+using In = const ConstTokens<T>&;
+template <class T>
+using Out = Tokens<T>;
 /// View returned by owners of memory; converts to both views above.
 template <class T>
 using TokenMap = Eigen::Map<TokenMatrix<T>>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <span>
@@ -38,9 +39,9 @@ template <class T>
 class Cache {
  public:
   /// Array `slot` as rows x cols; its content is kept from the forward to the backward pass.
-  TokenMap<T> array(std::size_t slot, Index rows, Index cols) {
-    if (slot >= arrays_.size()) arrays_.resize(slot + 1);
-    LineVector<T>& values = arrays_[slot];
+  TokenMap<T> array(Index slot, Index rows, Index cols) {
+    if (slot >= std::ssize(arrays_)) arrays_.resize(static_cast<std::size_t>(slot) + 1);
+    LineVector<T>& values = arrays_[static_cast<std::size_t>(slot)];
     const auto size = static_cast<std::size_t>(rows * cols);
     if (values.size() < size) values.resize(size);
     return {values.data(), rows, cols};
@@ -51,9 +52,9 @@ class Cache {
     if (bytes_.size() < size) bytes_.resize(size);
     return {bytes_.data(), size};
   }
-  Cache& child(std::size_t number) {
-    while (number >= children_.size()) children_.push_back(std::make_unique<Cache>());
-    return *children_[number];
+  Cache& child(Index number) {
+    while (number >= std::ssize(children_)) children_.push_back(std::make_unique<Cache>());
+    return *children_[static_cast<std::size_t>(number)];
   }
   /// Number of values held, including those of children.
   Index size() const {

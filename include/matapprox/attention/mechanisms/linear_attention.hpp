@@ -2,10 +2,13 @@
 
 #include <array>
 
+#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/attention.hpp"
 #include "matapprox/core/options.hpp"
 
 namespace matapprox::attention {
+
+// ----------------------------------------------------------------------------- Efficient attention
 
 struct EfficientOptions {
   bool scaled = false;  ///< first divide queries and keys by p^(1/2); not in the paper
@@ -24,6 +27,8 @@ std::unique_ptr<Attention<T>> efficient(ParameterList& list,
                                         const AttentionShape& shape,
                                         const EfficientOptions& options = {});
 
+// ------------------------------------------------------------------------------ Linear Transformer
+
 struct LinearTransformerOptions {
   bool output_projection = true;
   void visit(OptionVisitor& v);
@@ -37,6 +42,8 @@ std::unique_ptr<Attention<T>> linear_transformer(ParameterList& list,
                                                  const std::string& prefix,
                                                  const AttentionShape& shape,
                                                  const LinearTransformerOptions& options = {});
+
+// --------------------------------------------------------------------------------------- Performer
 
 struct PerformerOptions {
   Index features = 0;  ///< D; 0: floor(p ln p), at least 1
@@ -62,20 +69,7 @@ std::unique_ptr<Attention<T>> performer(ParameterList& list,
                                         const AttentionShape& shape,
                                         const PerformerOptions& options = {});
 
-enum class SimpletronScale { kNone, kInverseSqrtLength, kInverseLength };
-
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::SimpletronScale> {
-  static constexpr std::array<std::string_view, 3> values{"none", "inv_sqrt_n", "inv_n"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
+// -------------------------------------------------------------------------------------- SimpleTRON
 
 struct SimpletronOptions {
   SimpletronScale scale = SimpletronScale::kInverseSqrtLength;  ///< N: the number of tokens
@@ -97,26 +91,10 @@ std::unique_ptr<Attention<T>> simpletron(ParameterList& list,
                                          const AttentionShape& shape,
                                          const SimpletronOptions& options = {});
 
+// ------------------------------------------------------------------------------------------- FLASH
+
 enum class FlashActivation { kSquaredRelu, kLaplace };
 enum class FlashBias { kNone, kToeplitz, kBuckets };
-
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::FlashActivation> {
-  static constexpr std::array<std::string_view, 2> values{"squared_relu", "laplace"};
-};
-
-template <>
-struct EnumNames<attention::FlashBias> {
-  static constexpr std::array<std::string_view, 3> values{"none", "toeplitz", "buckets"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
 
 struct FlashOptions {
   Index query_width = 0;  ///< s, width of queries and keys; 0: 128, at most d
@@ -150,3 +128,22 @@ std::unique_ptr<Attention<T>> flash(ParameterList& list,
                                     const FlashOptions& options = {});
 
 }  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::SimpletronScale> {
+  static constexpr std::array<std::string_view, 3> values{"none", "inv_sqrt_n", "inv_n"};
+};
+
+template <>
+struct EnumNames<attention::FlashActivation> {
+  static constexpr std::array<std::string_view, 2> values{"squared_relu", "laplace"};
+};
+
+template <>
+struct EnumNames<attention::FlashBias> {
+  static constexpr std::array<std::string_view, 3> values{"none", "toeplitz", "buckets"};
+};
+
+}  // namespace matapprox

@@ -7,20 +7,9 @@
 
 namespace matapprox::attention {
 
+// --------------------------------------------------------------------------------------- Linformer
+
 enum class LinformerScope { kHead, kLayer, kModel };
-
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::LinformerScope> {
-  static constexpr std::array<std::string_view, 3> values{"head", "layer", "model"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
 
 struct LinformerOptions {
   Index rank = 64;                                ///< k, rows of E and F
@@ -44,25 +33,10 @@ std::unique_ptr<Attention<T>> linformer(ParameterList& list,
                                         const AttentionShape& shape,
                                         const LinformerOptions& options = {});
 
+// ----------------------------------------------------------------------------- Revisited Linformer
+
 enum class RevisitedAxes { kRowStochastic, kAsPrinted };
 enum class RevisitedProjection { kLearned, kJl };
-
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::RevisitedAxes> {
-  static constexpr std::array<std::string_view, 2> values{"row_stochastic", "as_printed"};
-};
-template <>
-struct EnumNames<attention::RevisitedProjection> {
-  static constexpr std::array<std::string_view, 2> values{"learned", "jl"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
 
 struct RevisitedLinformerOptions {
   Index rank = 64;  ///< k, rows of E and F
@@ -91,6 +65,8 @@ std::unique_ptr<Attention<T>> revisited_linformer(ParameterList& list,
                                                   const AttentionShape& shape,
                                                   const RevisitedLinformerOptions& options = {});
 
+// ----------------------------------------------------------------------------------- Nystromformer
+
 struct NystromformerOptions {
   Index landmarks = 64;    ///< L, at most the number of rows
   Index convolution = 33;  ///< width, odd, of the depthwise convolution of the values; 0: none
@@ -116,26 +92,10 @@ std::unique_ptr<Attention<T>> nystromformer(ParameterList& list,
                                             const AttentionShape& shape,
                                             const NystromformerOptions& options = {});
 
+// ---------------------------------------------------------------------------------- Singularformer
+
 enum class SingularformerDiagonalLoss { kPrinted, kCode };
 enum class SingularformerLayerWeights { kEqual, kCode };
-
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::SingularformerDiagonalLoss> {
-  static constexpr std::array<std::string_view, 2> values{"printed", "code"};
-};
-
-template <>
-struct EnumNames<attention::SingularformerLayerWeights> {
-  static constexpr std::array<std::string_view, 2> values{"equal", "code"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
 
 struct SingularformerOptions {
   Index rank = 0;                   ///< r, number of token mixtures; 0: the width p of a head
@@ -179,3 +139,32 @@ std::unique_ptr<Attention<T>> singularformer(ParameterList& list,
                                              const SingularformerOptions& options = {});
 
 }  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::LinformerScope> {
+  static constexpr std::array<std::string_view, 3> values{"head", "layer", "model"};
+};
+
+template <>
+struct EnumNames<attention::RevisitedAxes> {
+  static constexpr std::array<std::string_view, 2> values{"row_stochastic", "as_printed"};
+};
+
+template <>
+struct EnumNames<attention::RevisitedProjection> {
+  static constexpr std::array<std::string_view, 2> values{"learned", "jl"};
+};
+
+template <>
+struct EnumNames<attention::SingularformerDiagonalLoss> {
+  static constexpr std::array<std::string_view, 2> values{"printed", "code"};
+};
+
+template <>
+struct EnumNames<attention::SingularformerLayerWeights> {
+  static constexpr std::array<std::string_view, 2> values{"equal", "code"};
+};
+
+}  // namespace matapprox

@@ -10,19 +10,6 @@ namespace matapprox::attention {
 
 enum class PsfStart { kFanIn, kUnitRow, kIdentity };
 
-}  // namespace matapprox::attention
-
-namespace matapprox {
-
-template <>
-struct EnumNames<attention::PsfStart> {
-  static constexpr std::array<std::string_view, 3> values{"fan_in", "unit_row", "identity"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::attention {
-
 struct PsfOptions {
   ChordLinks pattern = ChordLinks::kReference;
   Index value_width = 0;  ///< c, columns of V; 0: the width d
@@ -53,3 +40,12 @@ std::unique_ptr<Attention<T>> psf(ParameterList& list,
                                   const PsfOptions& options = {});
 
 }  // namespace matapprox::attention
+
+namespace matapprox {
+
+template <>
+struct EnumNames<attention::PsfStart> {
+  static constexpr std::array<std::string_view, 3> values{"fan_in", "unit_row", "identity"};
+};
+
+}  // namespace matapprox

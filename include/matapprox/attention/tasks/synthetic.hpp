@@ -140,19 +140,6 @@ std::unique_ptr<Task> listops_task(const ListopsOptions& options, std::uint64_t 
 /// Question about the two words: which one a sequence contains, or which one comes first.
 enum class MotifQuestion { kPresence, kOrder };
 
-}  // namespace matapprox::tasks
-
-namespace matapprox {
-
-template <>
-struct EnumNames<tasks::MotifQuestion> {
-  static constexpr std::array<std::string_view, 2> values{"presence", "order"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::tasks {
-
 struct PlantedMotifsOptions {
   Index length = 512;    ///< N, from 2 motif to 2^24; shorter samples are padded to it
   Index min_length = 0;  ///< lengths are uniform in min_length..N; 0: all N, else at least 2 motif
@@ -183,19 +170,6 @@ void write_motifs_as_fasta(const PlantedMotifsOptions& options,
                            const std::string& folder);
 
 enum class Pixels { kIds, kValues };
-
-}  // namespace matapprox::tasks
-
-namespace matapprox {
-
-template <>
-struct EnumNames<tasks::Pixels> {
-  static constexpr std::array<std::string_view, 2> values{"ids", "values"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::tasks {
 
 /// Lengths are in pixels.
 struct PathfinderOptions {
@@ -231,3 +205,17 @@ struct PathfinderOptions {
 std::unique_ptr<Task> pathfinder_task(const PathfinderOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks
+
+namespace matapprox {
+
+template <>
+struct EnumNames<tasks::MotifQuestion> {
+  static constexpr std::array<std::string_view, 2> values{"presence", "order"};
+};
+
+template <>
+struct EnumNames<tasks::Pixels> {
+  static constexpr std::array<std::string_view, 2> values{"ids", "values"};
+};
+
+}  // namespace matapprox

@@ -75,15 +75,6 @@ enum class FoldRole {
   kValidation
 };
 
-}  // namespace matapprox::tasks
-
-template <>
-struct matapprox::EnumNames<matapprox::tasks::FoldRole> {
-  static constexpr std::array<std::string_view, 2> values{"test", "validation"};
-};
-
-namespace matapprox::tasks {
-
 struct TokenFileOptions {
   std::string path;
   double validation_share = 0.1;  ///< share of training rows if the file has no validation rows
@@ -118,3 +109,12 @@ struct TokenFileOptions {
 std::unique_ptr<Task> token_file_task(const TokenFileOptions& options, std::uint64_t seed);
 
 }  // namespace matapprox::tasks
+
+namespace matapprox {
+
+template <>
+struct EnumNames<tasks::FoldRole> {
+  static constexpr std::array<std::string_view, 2> values{"test", "validation"};
+};
+
+}  // namespace matapprox

@@ -12,20 +12,14 @@
 
 namespace matapprox::training {
 
+using attention::Cache;
+using attention::Context;
+using attention::In;
+using attention::LayerContext;
+using attention::Out;
+using attention::TokenMap;
+
 enum class HeadKind { kLinear, kMlp };
-
-}  // namespace matapprox::training
-
-namespace matapprox {
-
-template <>
-struct EnumNames<training::HeadKind> {
-  static constexpr std::array<std::string_view, 2> values{"linear", "mlp"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::training {
 
 struct ModelOptions {
   std::string attention = "psf";  ///< name of the mechanism
@@ -86,28 +80,26 @@ class Model {
   /// Number of rows of a sample of one text in the blocks: its tokens, plus one with a cls_token.
   Index rows_in(const tasks::Sample& sample) const;
   /// Mask of these rows: that of the sample; with a cls_token in front, a copy in the cache.
-  attention::Mask mask(const tasks::Sample& sample, attention::Cache<T>& cache) const;
+  attention::Mask mask(const tasks::Sample& sample, Cache<T>& cache) const;
   Index layers() const { return static_cast<Index>(blocks_.size()); }
   const attention::Attention<T>& attention(Index layer) const;
 
   /// Sets `out` to the outputs for a sample (rows_out x outputs()). context.mask is not used: the
   /// sample has its own. Throws InvalidArgument for a sample whose length or token ids do not fit.
-  void forward(attention::LayerContext<T> context,
+  void forward(LayerContext<T> context,
                const tasks::Sample& sample,
-               attention::Tokens<T> out,
-               attention::Cache<T>& cache) const;
+               Out<T> out,
+               Cache<T>& cache) const;
   /// Adds the gradient to context.gradient. Must follow the forward pass of the same sample and
   /// cache.
-  void backward(attention::LayerContext<T> context,
+  void backward(LayerContext<T> context,
                 const tasks::Sample& sample,
-                const attention::ConstTokens<T>& d_out,
-                attention::Cache<T>& cache) const;
+                In<T> d_out,
+                Cache<T>& cache) const;
   /// Input of a layer's attention (N x d) in the forward pass that filled the cache, and the
   /// attention's own cache.
-  attention::ConstTokens<T> attention_input(Index layer,
-                                            Index length,
-                                            attention::Cache<T>& cache) const;
-  attention::Cache<T>& attention_cache(Index layer, attention::Cache<T>& cache) const;
+  attention::ConstTokens<T> attention_input(Index layer, Index length, Cache<T>& cache) const;
+  Cache<T>& attention_cache(Index layer, Cache<T>& cache) const;
   /// Approximate number of values that one thread holds while training on a sample of `length`
   /// tokens: those that the forward pass stores for the backward pass, and those of the backward
   /// pass itself. Attention layers count with their AttentionCost::stored, one of them twice for
@@ -115,38 +107,34 @@ class Model {
   double training_numbers(Index length) const;
   /// Residual scores of a sample of N tokens, attention layer after attention layer; in the cache
   /// after a forward pass.
-  T* residual_scores(Index length, attention::Cache<T>& cache) const;
+  T* residual_scores(Index length, Cache<T>& cache) const;
 
  private:
   /// Input of the blocks: a sample, or one of its two texts.
   struct Text;
   std::array<Text, 2> texts(const tasks::Sample& sample) const;
   Index rows_in(const Text& text) const;
-  attention::Mask mask(const Text& text, attention::Cache<T>& cache) const;
+  attention::Mask mask(const Text& text, Cache<T>& cache) const;
   bool reads_pairs() const { return description_.options.pair_separator >= 0; }
   /// Runs embedding to pool. The result is in the cache.
-  attention::TokenMap<T> encode(attention::LayerContext<T> context,
-                                const Text& text,
-                                attention::Cache<T>& cache) const;
-  void encode_backward(attention::LayerContext<T> context,
+  TokenMap<T> encode(LayerContext<T> context, const Text& text, Cache<T>& cache) const;
+  void encode_backward(LayerContext<T> context,
                        const Text& text,
-                       const attention::ConstTokens<T>& d_pooled,
-                       attention::Cache<T>& cache) const;
+                       In<T> d_pooled,
+                       Cache<T>& cache) const;
   /// Encodes both texts to [u, v, |u - v|, u o v], in the cache.
-  attention::TokenMap<T> encode_pair(const attention::LayerContext<T>& context,
-                                     const tasks::Sample& sample,
-                                     attention::Cache<T>& cache) const;
-  void encode_pair_backward(const attention::LayerContext<T>& context,
+  TokenMap<T> encode_pair(Context<T> context, const tasks::Sample& sample, Cache<T>& cache) const;
+  void encode_pair_backward(Context<T> context,
                             const tasks::Sample& sample,
-                            const attention::ConstTokens<T>& d_joined,
-                            attention::Cache<T>& cache) const;
+                            In<T> d_joined,
+                            Cache<T>& cache) const;
   /// Input of pooler and head for a sample, `rows` rows: pooled tokens of one text or of two.
-  attention::TokenMap<T> joined(Index rows, attention::Cache<T>& cache) const;
+  TokenMap<T> joined(Index rows, Cache<T>& cache) const;
   Index joined_width() const { return (reads_pairs() ? 4 : 1) * pool_->width_out(); }
-  attention::TokenMap<T> tokens(Index layer, Index length, attention::Cache<T>& cache) const;
-  attention::TokenMap<T> pool_input(Index length, attention::Cache<T>& cache) const;
+  TokenMap<T> tokens(Index layer, Index length, Cache<T>& cache) const;
+  TokenMap<T> pool_input(Index length, Cache<T>& cache) const;
   /// Input of the head: joined(), or the result of the pooler.
-  attention::TokenMap<T> head_input(Index rows, attention::Cache<T>& cache) const;
+  TokenMap<T> head_input(Index rows, Cache<T>& cache) const;
   Index width_of(Index layer) const;  ///< width of tokens that enter a block or leave the last one
 
   ModelDescription description_;
@@ -164,3 +152,12 @@ class Model {
 };
 
 }  // namespace matapprox::training
+
+namespace matapprox {
+
+template <>
+struct EnumNames<training::HeadKind> {
+  static constexpr std::array<std::string_view, 2> values{"linear", "mlp"};
+};
+
+}  // namespace matapprox

@@ -3,32 +3,13 @@
 #include <array>
 #include <span>
 
+#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/parameters.hpp"
 #include "matapprox/core/options.hpp"
 
 namespace matapprox::training {
 
-enum class OptimizerKind { kAdam, kAdamW, kSgd };
 enum class Schedule { kConstant, kLinear, kInverseSqrt, kCosine };
-
-}  // namespace matapprox::training
-
-namespace matapprox {
-
-template <>
-struct EnumNames<training::OptimizerKind> {
-  static constexpr std::array<std::string_view, 3> values{"adam", "adamw", "sgd"};
-};
-
-template <>
-struct EnumNames<training::Schedule> {
-  static constexpr std::array<std::string_view, 4> values{
-      "constant", "linear", "inverse_sqrt", "cosine"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::training {
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdam;
@@ -83,3 +64,18 @@ class Optimizer {
 };
 
 }  // namespace matapprox::training
+
+namespace matapprox {
+
+template <>
+struct EnumNames<training::OptimizerKind> {
+  static constexpr std::array<std::string_view, 3> values{"adam", "adamw", "sgd"};
+};
+
+template <>
+struct EnumNames<training::Schedule> {
+  static constexpr std::array<std::string_view, 4> values{
+      "constant", "linear", "inverse_sqrt", "cosine"};
+};
+
+}  // namespace matapprox

@@ -6,26 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/tokens.hpp"
 #include "matapprox/attention/tasks/task.hpp"
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/types.hpp"
-
-namespace matapprox::training {
-
-enum class LossKind { kAuto, kSquared, kCrossEntropy, kBinaryCrossEntropy };
-
-}  // namespace matapprox::training
-
-namespace matapprox {
-
-template <>
-struct EnumNames<training::LossKind> {
-  static constexpr std::array<std::string_view, 4> values{
-      "auto", "squared", "cross_entropy", "binary_cross_entropy"};
-};
-
-}  // namespace matapprox
 
 namespace matapprox::training {
 
@@ -45,7 +30,7 @@ struct LossValue {
 
 /// Log-odds of class 1 against class 0, from a sample's outputs for two classes: o_1 - o_0.
 template <class T>
-double class_score(const attention::ConstTokens<T>& out) {
+double class_score(attention::In<T> out) {
   return static_cast<double>(out(0, 1)) - static_cast<double>(out(0, 0));
 }
 
@@ -60,12 +45,13 @@ class Loss {
  public:
   /// Throws InvalidArgument for a loss that does not fit the task.
   Loss(const LossOptions& options, const tasks::TaskShape& task);
+  LossKind kind() const { return kind_; }  ///< never kAuto
   /// Evaluates the outputs (rows x C) and sets d_out. Sums are in double. Throws InvalidArgument
   /// for a label outside 0..C-1, or labels of a set that are not C zeros and ones.
   template <class T>
   LossValue evaluate(const tasks::Sample& sample,
-                     const attention::ConstTokens<T>& out,
-                     attention::Tokens<T> d_out) const;
+                     attention::In<T> out,
+                     attention::Out<T> d_out) const;
 
  private:
   template <class T>
@@ -115,3 +101,13 @@ LabelScores label_scores(std::span<const double> scores,
                          Index labels);
 
 }  // namespace matapprox::training
+
+namespace matapprox {
+
+template <>
+struct EnumNames<training::LossKind> {
+  static constexpr std::array<std::string_view, 4> values{
+      "auto", "squared", "cross_entropy", "binary_cross_entropy"};
+};
+
+}  // namespace matapprox

@@ -110,20 +110,6 @@ std::vector<double> attention_output_std(const Model<float>& model,
 
 enum class TrainingEnd { kSteps, kTargetError, kPatience, kMaxSeconds, kInterrupted };
 
-}  // namespace matapprox::training
-
-namespace matapprox {
-
-template <>
-struct EnumNames<training::TrainingEnd> {
-  static constexpr std::array<std::string_view, 5> values{
-      "steps", "target_error", "patience", "max_seconds", "interrupted"};
-};
-
-}  // namespace matapprox
-
-namespace matapprox::training {
-
 /// Monitors and stops a run. It is polled before each sample: a step or validation that is
 /// cancelled in the middle is repeated when the run continues.
 struct TrainingControl : StopControl {
@@ -204,3 +190,13 @@ class Trainer {
 };
 
 }  // namespace matapprox::training
+
+namespace matapprox {
+
+template <>
+struct EnumNames<training::TrainingEnd> {
+  static constexpr std::array<std::string_view, 5> values{
+      "steps", "target_error", "patience", "max_seconds", "interrupted"};
+};
+
+}  // namespace matapprox

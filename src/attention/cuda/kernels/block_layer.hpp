@@ -13,7 +13,7 @@
 
 namespace matapprox::cuda {
 
-enum class BlockForm { kPostNorm, kPreNorm, kBare };
+using BlockForm = attention::BlockKind;
 
 /// An attention layer with its norms, feed-forward layer and skips, as in the library's Block:
 ///   post_norm   Z = LN1(X + A(X)),  Y = LN2(Z + F(Z))

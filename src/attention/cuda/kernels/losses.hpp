@@ -4,10 +4,11 @@
 
 #include "device/cuda/kernels/functions.hpp"
 #include "device/cuda/kernels/grid.hpp"
+#include "matapprox/attention/choices.hpp"
 
 namespace matapprox::cuda {
 
-enum class SampleLoss { kSquared, kCrossEntropy, kBinaryCrossEntropy };
+using SampleLoss = training::LossKind;  ///< without kAuto
 
 /// Computes for each row of outputs (rows x classes; 1 class if squared) its loss, whether its
 /// answer is wrong, and d_out = weight times the gradient. Arithmetic is in double, whatever T is:

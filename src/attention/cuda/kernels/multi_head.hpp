@@ -6,6 +6,7 @@
 
 #include "attention_layer.hpp"
 #include "linear_layer.hpp"
+#include "matapprox/attention/choices.hpp"
 
 namespace matapprox::cuda {
 
@@ -18,7 +19,7 @@ enum class HeadMechanism {
   kSimpletron,
   kTokenwise
 };
-enum class LengthScale { kNone, kInverseSqrtLength, kInverseLength };
+using LengthScale = attention::SimpletronScale;
 
 /// A multi-head layer with the structure of the library's MultiHead.
 struct MultiHeadShape {

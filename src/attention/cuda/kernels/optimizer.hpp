@@ -2,10 +2,11 @@
 
 #include "device/cuda/kernels/functions.hpp"
 #include "device/cuda/kernels/grid.hpp"
+#include "matapprox/attention/choices.hpp"
 
 namespace matapprox::cuda {
 
-enum class StepKind { kAdam, kAdamW, kSgd };
+using StepKind = training::OptimizerKind;
 
 /// Status of the steps of a run. It stays on the device until the host reads it.
 struct StepStatus {

@@ -2,14 +2,15 @@
 
 #include "device/cuda/kernels/reductions.hpp"
 #include "elementwise.hpp"
+#include "matapprox/attention/choices.hpp"
 #include "pass.hpp"
 
 namespace matapprox::cuda {
 
 /// Pooling of a sample: all rows one after the other, the first row, the mean of the tokens, the
 /// largest entry of each column among the tokens, or both of these, the largest first. Padding
-/// counts as 0 in the first two and is left out of the others.
-enum class TokenPool { kFlatten, kCls, kMean, kMax, kMaxMean };
+/// counts as 0 in the first two and is left out of the others. kNone is not supported.
+using TokenPool = attention::Pool;
 
 inline Index pooled_width(TokenPool pool, Index width, Index length) {
   if (pool == TokenPool::kFlatten) return width * length;
@@ -231,6 +232,8 @@ class PoolLayer {
       case TokenPool::kMaxMean:
         take_largest(pass, x, y);
         take_mean(pass, x, y + width_);
+        break;
+      case TokenPool::kNone:
         break;
     }
   }
