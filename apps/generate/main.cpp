@@ -1,20 +1,117 @@
 // matapprox-generate FOLDER: writes the matrices of matrices/ and their index.csv into an existing
 // folder. The bytes are the same on every machine: all random numbers come from core/random, and
 // all arithmetic is + - * / sqrt.
+#include <fmt/format.h>
+
 #include <csignal>
 #include <exception>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
+#include <vector>
 
-#include "catalog.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/io/matrix_files.hpp"
+#include "matapprox/io/sha256.hpp"
 #include "matrices.hpp"
 
 namespace {
 
-using matapprox::Matrix;
-namespace generate = matapprox::generate;
+using namespace matapprox;
 
-void add_meshes_and_graphs(generate::Catalog& catalog) {
+/// Name, category, source and comment of a file.
+struct About {
+  std::string name;
+  std::string category;
+  std::string source;   ///< origin of the matrix
+  std::string comment;  ///< uses for which it is good or bad
+};
+
+/// One row of index.csv.
+struct Entry {
+  About about;
+  std::string file;
+  std::string load_as;  ///< InputKind to load the file as
+  Index order = 0;      ///< order N of the loaded matrix
+  Index nonzeros = 0;   ///< number of its nonzero entries
+};
+
+bool equals_transpose(const SparseMatrix& A) {
+  const SparseMatrix transpose = A.transpose();
+  return SparseMatrix(A - transpose).squaredNorm() == 0;
+}
+
+Index count_nonzeros(const Matrix& A) { return (A.array() != 0).count(); }
+
+std::string read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  if (!file || !bytes) throw FileError(path + ": cannot be read back");
+  return bytes.str();
+}
+
+/// Writes files into a folder and keeps the index of them.
+class Catalog {
+ public:
+  explicit Catalog(std::string folder) : folder_(std::move(folder)) {}
+
+  void add(const About& about, const SparseMatrix& A) {
+    write_matrix_market(
+        enter(about, ".mtx", "matrix", A.rows(), A.nonZeros()), A, equals_transpose(A));
+  }
+  void add(const About& about, const Matrix& A) {
+    write_matrix_market(enter(about, ".mtx", "matrix", A.rows(), count_nonzeros(A)), A);
+  }
+  void add_image(const About& about, const Matrix& gray) {
+    write_png(enter(about, ".png", "matrix", gray.rows(), count_nonzeros(gray)), gray);
+  }
+  /// Adds rows of a table, to be loaded as `load_as`. `order` is the order of the matrix that they
+  /// define, which has no zero entry.
+  void add_table(const About& about, const Matrix& rows, const std::string& load_as, Index order) {
+    write_csv(enter(about, ".csv", load_as, order, order * order), rows);
+  }
+  /// Writes index.csv, with the SHA-256 of each file as stored.
+  void write_index() const;
+
+ private:
+  /// Adds an entry. Returns the path of its file.
+  std::string enter(const About& about,
+                    const std::string& extension,
+                    const std::string& load_as,
+                    Index order,
+                    Index nonzeros) {
+    entries_.push_back({about, about.name + extension, load_as, order, nonzeros});
+    return path_of(entries_.back().file);
+  }
+  std::string path_of(const std::string& file) const { return folder_ + "/" + file; }
+
+  std::string folder_;
+  std::vector<Entry> entries_;
+};
+
+void Catalog::write_index() const {
+  const std::string path = path_of("index.csv");
+  std::ofstream index(path);
+  index << "name,file,load_as,category,n,nonzeros,source,license,sha256,comment\n";
+  for (const auto& entry : entries_) {
+    index << fmt::format("{},{},{},{},{},{},{},BSD-3-Clause,{},{}\n",
+                         entry.about.name,
+                         entry.file,
+                         entry.load_as,
+                         entry.about.category,
+                         entry.order,
+                         entry.nonzeros,
+                         entry.about.source,
+                         sha256(read_bytes(path_of(entry.file))),
+                         entry.about.comment);
+  }
+  index.close();
+  if (!index) throw FileError(path + ": cannot be written");
+}
+
+void add_meshes_and_graphs(Catalog& catalog) {
   catalog.add({"mesh2d",
                "mesh",
                "5-point Laplacian of an 18 x 20 grid",
@@ -42,7 +139,7 @@ void add_meshes_and_graphs(generate::Catalog& catalog) {
               generate::block_model(300, 5, 0.25, 0.01, 31));
 }
 
-void add_dense(generate::Catalog& catalog) {
+void add_dense(Catalog& catalog) {
   catalog.add({"hilbert",
                "analytic",
                "1/(i+j-1)",
@@ -65,7 +162,7 @@ void add_dense(generate::Catalog& catalog) {
               generate::permutation(250, 41));
 }
 
-void add_statistics(generate::Catalog& catalog) {
+void add_statistics(Catalog& catalog) {
   catalog.add({"ar1",
                "covariance",
                "AR(1) process; correlation 0.95",
@@ -99,7 +196,7 @@ void add_statistics(generate::Catalog& catalog) {
               generate::gaussian_kernel(points.topRows(150), 2));
 }
 
-void add_images(generate::Catalog& catalog) {
+void add_images(Catalog& catalog) {
   catalog.add_image({"chessboard",
                      "image",
                      "8 x 8 squares",
@@ -121,7 +218,7 @@ int main(int count, char** arguments) {
   }
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit is a failed write
   try {
-    generate::Catalog catalog(arguments[1]);
+    Catalog catalog(arguments[1]);
     add_meshes_and_graphs(catalog);
     add_dense(catalog);
     add_statistics(catalog);

@@ -80,20 +80,6 @@ std::string number_or_dash(double value, const char* format) {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : "-";
 }
 
-/// True if `name` takes less time than softmax at every length at which both were timed.
-bool always_faster(const std::vector<TimedAttention>& rows, const std::string& name) {
-  bool compared = false;
-  for (const TimedAttention& own : rows) {
-    for (const TimedAttention& other : rows) {
-      if (own.mechanism != name || other.mechanism != "softmax" || own.length != other.length)
-        continue;
-      if (own.forward_seconds >= other.forward_seconds) return false;
-      compared = true;
-    }
-  }
-  return compared;
-}
-
 std::string crossover_text(const std::vector<TimedAttention>& rows, const std::string& name) {
   if (name == "softmax") return "";
   if (always_faster(rows, name)) return "all these lengths";
@@ -102,22 +88,9 @@ std::string crossover_text(const std::vector<TimedAttention>& rows, const std::s
 
 std::string times_text(const std::vector<ChosenMechanism>& mechanisms,
                        const std::vector<TimedAttention>& rows) {
-  std::string text = fmt::format("{:<20} {:>7} {:>11} {:>11} {:>9} {:>12} {:>7}\n",
-                                 "",
-                                 "N",
-                                 "forward",
-                                 "training",
-                                 "memory",
-                                 "counted",
-                                 "GF/s");
-  text += fmt::format("{:<20} {:>7} {:>11} {:>11} {:>9} {:>12} {:>7}\n",
-                      "",
-                      "",
-                      "us/token",
-                      "us/token",
-                      "B/token",
-                      "mult/token",
-                      "");
+  std::string text =
+      "                           N     forward    training    memory      counted    GF/s\n"
+      "                                us/token    us/token   B/token   mult/token        \n";
   for (const TimedAttention& row : rows) {
     const auto n = static_cast<double>(row.length);
     const auto count = static_cast<double>(row.cost.multiplications);
@@ -130,7 +103,7 @@ std::string times_text(const std::vector<ChosenMechanism>& mechanisms,
                         count / n,
                         2e-9 * count / row.forward_seconds);
   }
-  text += fmt::format("\n{:<20} {:>14} {:>28}\n", "", "growth of time", "faster than softmax from");
+  text += "\n                     growth of time     faster than softmax from\n";
   for (const ChosenMechanism& mechanism : mechanisms) {
     const std::string name = mechanism.label();
     text += fmt::format("{:<20} {:>14} {:>28}\n",
@@ -146,14 +119,10 @@ report::Chart chart_of(const std::vector<ChosenMechanism>& mechanisms,
                        const std::vector<TimedAttention>& rows,
                        const char* label,
                        const std::function<double(const TimedAttention&)>& value) {
-  report::Chart chart;
-  chart.name = "bench";
-  chart.x.label = "tokens N";
-  chart.x.scale = report::Scale::kLog;
-  chart.y.label = label;
-  chart.y.scale = report::Scale::kLog;
+  report::Chart chart =
+      empty_chart("bench", "tokens N", label, report::Scale::kLog, report::Scale::kLog);
   for (const ChosenMechanism& mechanism : mechanisms) {
-    std::vector<std::pair<double, double>> points;
+    Curve points;
     for (const TimedAttention& row : rows) {
       if (row.mechanism == mechanism.label())
         points.emplace_back(static_cast<double>(row.length), value(row));
@@ -293,6 +262,19 @@ int run_bench(const BenchCommand& command) {
 
 }  // namespace
 
+bool always_faster(const std::vector<TimedAttention>& rows, const std::string& name) {
+  bool compared = false;
+  for (const TimedAttention& own : rows) {
+    for (const TimedAttention& other : rows) {
+      if (own.mechanism != name || other.mechanism != "softmax" || own.length != other.length)
+        continue;
+      if (own.forward_seconds >= other.forward_seconds) return false;
+      compared = true;
+    }
+  }
+  return compared;
+}
+
 void add_attention_bench(const Command& attention) {
   auto command = std::make_shared<BenchCommand>();
   const Command sub = attention.add_command(
@@ -300,20 +282,16 @@ void add_attention_bench(const Command& attention) {
   sub.add_option("--mechanisms",
                  command->mechanisms,
                  "Mechanisms, separated by commas, with options: linformer:rank=256 [all]")
-      .delimiter(',')
-      .type_name("");
+      .delimiter(',');
   sub.add_option("--lengths", command->lengths, "Values of the length N [256,1024,4096]")
       .range(1)
-      .delimiter(',')
-      .type_name("");
-  sub.add_option("--width", command->width, "Width d of a token [64]").range(1).type_name("");
+      .delimiter(',');
+  sub.add_option("--width", command->width, "Width d of a token [64]").range(1);
   sub.add_option("--heads", command->heads, "Number of heads, for mechanisms with several [4]")
-      .range(1)
-      .type_name("");
+      .range(1);
   sub.add_option(
          "--rounds", command->rounds, "Number of interleaved rounds, whose median is reported [3]")
-      .range(1)
-      .type_name("");
+      .range(1);
   sub.add_option(
          "--tensors",
          command->tensors,

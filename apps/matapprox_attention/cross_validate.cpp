@@ -1,21 +1,20 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 #include <memory>
 
-#include "command_line/interrupt.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
-#include "experiment.hpp"
 #include "matapprox/attention/tasks/token_set.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/visible_text.hpp"
+#include "reproduce/matrix_file.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
+#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -163,55 +162,19 @@ int run_cross_validate(CrossValidateCommand& command) {
   const training::SavedModel described = command.run.described(command.common.seed());
   files.reads(data_path(described));
   const std::vector<ExperimentRow> rows = fold_rows(described);
-  command.options.data_sha256 = file_sha256(data_path(described));
+  command.options.data_sha256 = reproduction::file_sha256(data_path(described));
   // No fold has more rows than fold 0.
   command.options.test_samples =
       task_of(rows.front().described, described.seed)->size(tasks::Split::kTest);
   prepare_folder(command.options.folder);
-  if (command.device.wants_gpu()) {
-    command.options.use_gpu = [&](training::Trainer& trainer) {
-      return command.device.move_to_gpu([&] { trainer.use_gpu(); });
-    };
-  }
-
   const bool quiet = command.common.quiet();
-  ProgressLine line(quiet);
-  std::map<Index, double> running;
-  ExperimentEvents events;
-  events.planned = [&](const PlannedRows& planned) {
-    note(quiet, plan_text(planned, rows.size(), "folds"));
-  };
-  events.progress = [&](const std::string& name, double fraction) {
-    for (const ExperimentRow& row : rows) {
-      if (row.name() == name) running[row.fold] = fraction;
-    }
-    line.show([&] {
-      std::string text;
-      for (const auto& [fold, part] : running)
-        text += fmt::format("{}fold {} {:.0f} %", text.empty() ? "" : ", ", fold, 100 * part);
-      return text;
-    });
-  };
-  events.finished = [&](const FinishedRow& row) {
-    running.erase(row.row.fold);
-    line.clear();
-    note(quiet,
-         fmt::format(
-             "fold {}: {:.2f} %, {:.3g} s", row.row.fold, 100 * row.test.error, row.seconds));
-  };
-  events.note = [&](const std::string& text) { note(quiet, text); };
-  const ExperimentResult result = run_experiment(rows, command.options, catch_interrupts(), events);
-  line.clear();
-
+  const RowWords words{"folds",
+                       [](const ExperimentRow& row) { return fmt::format("fold {}", row.fold); }};
+  const ExperimentResult result = train_rows(rows, command.options, command.device, quiet, words);
   command.json.write(folds_json(described, result.rows, result.interrupted));
   if (result.interrupted) {
-    note(quiet,
-         fmt::format("interrupted; {} of {} folds are finished and saved in {}: the same command "
-                     "continues from there",
-                     result.rows.size(),
-                     rows.size(),
-                     command.options.folder));
-    return kInterrupted;
+    return report_interrupt(
+        quiet, result.rows.size(), rows.size(), words.rows, command.options.folder);
   }
   if (!command.json.replaces_text()) write_stdout(folds_text(described, result.rows));
   return kDone;

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
 
+#include "command_line/invocation.hpp"
+#include "command_line/output.hpp"
 #include "experiments.hpp"
-#include "matapprox/attention/mechanisms/timing.hpp"
+#include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
+#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -38,10 +42,6 @@ const std::vector<PublishedCrossover>& published() {
        400},
       {"Singularformer, r = 64", {"singularformer", {}}, 192, 144}};
   return rows;
-}
-
-bool below_everywhere(const std::vector<double>& own, const std::vector<double>& other) {
-  return std::equal(own.begin(), own.end(), other.begin(), std::less<>());
 }
 
 /// Length from which on `own` is below `other`, interpolated linearly between two tried lengths:
@@ -100,21 +100,17 @@ Found found_of(const PublishedCrossover& row,
   for (std::size_t k = 0; flash && k < other.size(); ++k)
     other[k] += static_cast<double>(kFeedForward * lengths[k]);
   found.counted = below_from(lengths, own, other);
-  if (const auto theory = table.crossover(row.mechanism.name)) {
-    found.table_time = number(theory->multiplications);
-    found.table_memory = number(theory->stored);
-    if (const auto exact = table.counted_crossover(row.mechanism.name)->multiplications)
+  if (const TableOne::Row* const of_table = table.row_of(row.mechanism.name)) {
+    found.table_time = number(of_table->theory_from.multiplications);
+    found.table_memory = number(of_table->theory_from.stored);
+    if (const auto exact = of_table->counted_from.multiplications)
       found.counted = static_cast<double>(*exact);
   }
-  if (!flash) {
-    const auto seconds = [&](const std::string& mechanism) {
-      return column(
-          timed, mechanism, [](const TimedAttention& each) { return each.forward_seconds; });
-    };
-    const double from = attention::measured_crossover(timed, label, "softmax");
-    const bool everywhere = below_everywhere(seconds(label), seconds("softmax"));
-    if (everywhere || std::isfinite(from))
-      found.measured = everywhere ? static_cast<double>(lengths.front()) : from;
+  const double from = attention::measured_crossover(timed, label, "softmax");
+  if (!flash && always_faster(timed, label)) {
+    found.measured = static_cast<double>(lengths.front());
+  } else if (!flash && std::isfinite(from)) {
+    found.measured = from;
   }
   found.held =
       below_from(lengths, column(timed, label, bytes_of), column(timed, "softmax", bytes_of));
@@ -136,20 +132,12 @@ std::string table_text(const std::vector<Found>& all, Index first_length) {
   std::string text = fmt::format(
       "Smallest N from which a layer of width {} with {} heads costs less than softmax "
       "attention\n\n"
-      "{:<24}{:>40}{:>30}\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+      "                                                            time                        "
+      "memory\n"
+      "                             paper   Table 1   counted  measured     paper   Table 1      "
+      "held\n",
       kWidth,
-      kHeads,
-      "",
-      "time",
-      "memory",
-      "",
-      "paper",
-      "Table 1",
-      "counted",
-      "measured",
-      "paper",
-      "Table 1",
-      "held");
+      kHeads);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const PublishedCrossover& row = published()[i];
     text += fmt::format("{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
@@ -172,15 +160,11 @@ report::Chart against_length(const char* name,
                              const std::vector<Index>& lengths,
                              const std::vector<TimedAttention>& timed,
                              const Value& value) {
-  report::Chart chart;
-  chart.name = name;
-  chart.x.label = "tokens N";
-  chart.x.scale = report::Scale::kLog;
-  chart.y.label = label;
-  chart.y.scale = report::Scale::kLog;
+  report::Chart chart =
+      empty_chart(name, "tokens N", label, report::Scale::kLog, report::Scale::kLog);
   for (std::size_t m = 0; m < mechanisms.size(); ++m) {
     const std::vector<double> values = column(timed, mechanisms[m].label(), value);
-    std::vector<std::pair<double, double>> points;
+    Curve points;
     for (std::size_t k = 0; k < values.size(); ++k)
       points.emplace_back(static_cast<double>(lengths[k]), values[k]);
     chart.series.push_back(
@@ -189,25 +173,35 @@ report::Chart against_length(const char* name,
   return chart;
 }
 
-}  // namespace
+struct CrossoversCommand {
+  std::vector<Index> lengths{16, 32, 64, 128, 192, 256, 384, 512, 768, 1024};
+  int rounds = 5;
+  ChartFolder charts;
+  DeviceOptions device;
+  JsonOptions json;
+};
 
-ShownRows crossovers(const CrossoversChoice& choice) {
-  require(choice.lengths.size() >= 2 &&
-              std::is_sorted(choice.lengths.begin(), choice.lengths.end(), std::less_equal<>()),
-          "reproduce crossovers: --lengths needs two or more values in increasing order");
+/// Times the layers on one thread. A layer of FLASH replaces both attention and feed-forward layer:
+/// its multiplications are compared with those of both, and its time is not compared. The charts
+/// show time and memory against the length. Throws InvalidArgument unless there are two lengths or
+/// more, in rising order.
+ShownRows crossovers(const std::vector<Index>& lengths, int rounds) {
+  require(
+      lengths.size() >= 2 && std::is_sorted(lengths.begin(), lengths.end(), std::less_equal<>()),
+      "reproduce crossovers: --lengths needs two or more values in increasing order");
   std::vector<ChosenMechanism> mechanisms{{"softmax", {}}};
   for (const PublishedCrossover& row : published()) mechanisms.push_back(row.mechanism);
   attention::AttentionShape shape;
   shape.width = kWidth;
   shape.heads = kHeads;
   const std::vector<TimedAttention> timed =
-      attention::time_attention(mechanisms, shape, choice.lengths, choice.rounds);
-  const TableOne table(attention::TableOneSetting{}, choice.lengths.back());
+      attention::time_attention(mechanisms, shape, lengths, rounds);
+  const TableOne table(attention::TableOneSetting{}, lengths.back());
   ShownRows shown;
   std::vector<Found> all;
   shown.more["crossovers"] = report::Json::array();
   for (const PublishedCrossover& row : published()) {
-    const Found found = found_of(row, choice.lengths, timed, table);
+    const Found found = found_of(row, lengths, timed, table);
     shown.more["crossovers"].push_back({{"mechanism", row.mechanism.label()},
                                         {"title", row.title},
                                         {"paper_time", row.time},
@@ -219,21 +213,57 @@ ShownRows crossovers(const CrossoversChoice& choice) {
                                         {"held", json_of(found.held)}});
     all.push_back(found);
   }
-  shown.text = table_text(all, choice.lengths.front());
-  shown.charts.push_back(
-      against_length("time",
-                     "microseconds of a forward pass, one thread",
-                     mechanisms,
-                     choice.lengths,
-                     timed,
-                     [](const TimedAttention& row) { return 1e6 * row.forward_seconds; }));
-  shown.charts.push_back(against_length("memory",
-                                        "bytes held for a forward and a backward pass",
-                                        mechanisms,
-                                        choice.lengths,
-                                        timed,
-                                        bytes_of));
+  shown.text = table_text(all, lengths.front());
+  const auto microseconds = [](const TimedAttention& row) { return 1e6 * row.forward_seconds; };
+  shown.charts = {against_length("time",
+                                 "microseconds of a forward pass, one thread",
+                                 mechanisms,
+                                 lengths,
+                                 timed,
+                                 microseconds),
+                  against_length("memory",
+                                 "bytes held for a forward and a backward pass",
+                                 mechanisms,
+                                 lengths,
+                                 timed,
+                                 bytes_of)};
   return shown;
+}
+
+int run_crossovers(const CrossoversCommand& command) {
+  command.device.check_cpu_only("reproduce crossovers");
+  FilePlan files = command.json.files();
+  command.charts.prepare(files);
+  set_threads(1);  // times are those of the calling thread
+  const ShownRows shown = crossovers(command.lengths, command.rounds);
+  report::Json json = report::document_head(1, 1);
+  json["experiment"] = "crossovers";
+  json.update(shown.more);
+  command.json.write(json);
+  command.charts.write(shown.charts);
+  if (!command.json.replaces_text()) write_stdout(shown.text);
+  return kDone;
+}
+
+}  // namespace
+
+void add_crossovers(const Command& reproduce) {
+  auto command = std::make_shared<CrossoversCommand>();
+  const Command sub = reproduce.add_command(
+      "crossovers",
+      "Lengths above which a mechanism costs less than softmax attention [WKZL23, Table 3]");
+  sub.add_option(
+         "--lengths", command->lengths, "Values of N [16,32,64,128,192,256,384,512,768,1024]")
+      .range(1)
+      .delimiter(',');
+  sub.add_option(
+         "--rounds", command->rounds, "Number of interleaved rounds, whose median is used [5]")
+      .range(1);
+  command->charts.add(sub);
+  command->device.add_cpu_only(sub);
+  command->json.add(sub);
+  sub.footer("Examples:\n  matapprox reproduce crossovers --charts charts");
+  sub.action([command] { return run_crossovers(*command); });
 }
 
 }  // namespace matapprox::app

@@ -144,9 +144,7 @@ void add_fasta(const Command& data) {
   sub.add_option("folder", command->folder, "Folder for class0.fa and class1.fa")
       .required()
       .type_name("FOLDER");
-  sub.add_option("--samples", command->samples, "Number of sequences [1000]")
-      .range(1)
-      .type_name("");
+  sub.add_option("--samples", command->samples, "Number of sequences [1000]").range(1);
   sub.add_flag("--force", command->force, "Overwrite the files if they exist");
   command->common.add(sub, true);
   for (const OptionText& option : list_options(tasks::PlantedMotifsOptions{}))
@@ -188,7 +186,7 @@ void add_show(const Command& data) {
   sub.add_option("task", command->task, "Name of a task; `matapprox attention list` shows all")
       .required()
       .type_name("TASK");
-  sub.add_option("--samples", command->samples, "Number of samples [1]").range(1).type_name("");
+  sub.add_option("--samples", command->samples, "Number of samples [1]").range(1);
   command->common.add(sub, true);
   command->flags.add(sub, "tasks", "task", {"seed"});
   sub.footer("Examples:\n  matapprox attention data show adding --length 16 --samples 3");

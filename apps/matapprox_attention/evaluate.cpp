@@ -136,21 +136,17 @@ void add_attention_evaluate(const Command& attention) {
          command->data,
          "Use all rows of this token file, with the same vocabulary, instead of the model's data")
       .type_name("TOKENS.h5");
-  sub.add_option("--split", command->split, "Split: train, validation or test [test]")
-      .type_name("");
+  sub.add_option("--split", command->split, "Split: train, validation or test [test]");
   sub.add_option(
          "--samples", command->samples, "Number of samples, or all if there are fewer [5000]")
-      .range(1)
-      .type_name("");
+      .range(1);
   sub.add_option(
-         "--data-seed", command->data_seed, "Seed of other data of the same kind [the model's]")
-      .type_name("");
+      "--data-seed", command->data_seed, "Seed of other data of the same kind [the model's]");
   sub.add_option("--truncate-rank",
                  command->truncate_rank,
                  "First replace queries and keys in every head by those of this rank with the "
                  "nearest scores")
-      .range(0)
-      .type_name("");
+      .range(0);
   sub.add_option(
          "--outputs",
          command->outputs,

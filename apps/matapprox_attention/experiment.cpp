@@ -11,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "command_line/output.hpp"
@@ -21,7 +20,6 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/sha256.hpp"
 #include "report/build_info.hpp"
 #include "run_flags.hpp"
 #include "run_report.hpp"
@@ -405,24 +403,11 @@ Json to_json(const FinishedRow& finished) {
                {"seconds", finished.seconds},
                {"device", finished.device},
                {"published", row.published < 0 ? Json(nullptr) : Json(row.published / 100)},
-               {"baselines", Json::array()}};
+               {"baselines", baselines_json(finished.baselines)}};
   if (row.begins_with) json["begins_with"] = row.begins_with->name();
   if (row.fold >= 0) json["fold"] = row.fold;
-  if (const auto& labels = finished.test.labels) {
-    json["micro_f1"] = labels->micro_f1;
-    json["macro_f1"] = labels->macro_f1;
-    json["macro_auc"] = labels->macro_auc;
-  }
-  if (const auto& roc = finished.test.roc) {
-    json["roc_auc"] = roc->area;
-    json["roc_auc_interval"] = {roc->low, roc->high};
-    json["positives"] = roc->positives;
-    json["negatives"] = roc->negatives;
-  }
-  for (const tasks::Baseline& baseline : finished.baselines) {
-    json["baselines"].push_back(
-        {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});
-  }
+  add_scores(json, finished.test);
+  if (const auto& roc = finished.test.roc) json["negatives"] = roc->negatives;
   return json;
 }
 
@@ -437,14 +422,6 @@ std::string plan_text(const PlannedRows& planned, std::size_t all, const char* u
                      unit,
                      duration_text(planned.seconds),
                      where);
-}
-
-std::string file_sha256(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  if (!file) throw FileError(fmt::format("{}: cannot read", path));
-  return sha256(bytes.str());
 }
 
 ExperimentResult run_experiment(const std::vector<ExperimentRow>& rows,

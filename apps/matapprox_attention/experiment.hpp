@@ -46,8 +46,8 @@ struct FinishedRow {
 struct ExperimentOptions {
   std::string folder;         ///< folder of finished rows and checkpoints
   Index test_samples = 5000;  ///< number of samples in the test at the end of a row
-  std::string data_sha256;    ///< SHA-256 of the file read by rows with a data_path(); empty: none
-                              ///< reads one
+  std::string data_sha256;    ///< reproduction::file_sha256() of the file that rows with a
+                              ///< data_path() read; empty: none reads one
   /// Moves the steps of a row to a GPU, or returns the reason why they stay on the CPU; throws
   /// NotAvailable where they must not stay there. Empty: all rows stay on the CPU.
   std::function<std::string(training::Trainer&)> use_gpu;
@@ -93,8 +93,5 @@ report::Json to_json(const FinishedRow& finished);
 /// "7 of 9 rows are to be trained, about 3 min, on 2 threads; Ctrl-C keeps what is done"; `unit` is
 /// the word for a row.
 std::string plan_text(const PlannedRows& planned, std::size_t all, const char* unit);
-
-/// SHA-256 of a file, for ExperimentOptions::data_sha256. Throws FileError.
-std::string file_sha256(const std::string& path);
 
 }  // namespace matapprox::app

@@ -1,170 +1,71 @@
+// Table 1 of the report on [WLK+20]: accuracy and time by length and k.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <map>
 
 #include "experiments.hpp"
 #include "matapprox/core/require.hpp"
-#include "run_flags.hpp"
-#include "trained_rows.hpp"
 
 namespace matapprox::app {
 namespace {
 
-/// A row of the report's Table 1, on IMDb; k = 0 is softmax attention.
-struct PublishedRow {
-  Index length;
-  Index k;
-  double accuracy;  ///< in percent
-  double seconds;
-};
-constexpr std::array kPublished{
-    PublishedRow{256, 0, 86.20, 139.49},
-    PublishedRow{256, 64, 86.33, 135.02},
-    PublishedRow{256, 128, 85.67, 135.94},
-    PublishedRow{512, 0, 87.82, 176.58},
-    PublishedRow{512, 64, 88.01, 154.11},
-    PublishedRow{512, 128, 87.98, 158.00},
-    PublishedRow{512, 256, 87.73, 166.86},
-    PublishedRow{1024, 0, 86.88, 336.45},
-    PublishedRow{1024, 64, 87.02, 196.72},
-    PublishedRow{1024, 128, 49.94, 203.99},
-    PublishedRow{1024, 256, 87.96, 221.55},
-    PublishedRow{1024, 512, 87.43, 261.74},
-};
+using report::Json;
 
-const PublishedRow* published(Index length, Index k) {
-  const auto* const found =
-      std::find_if(kPublished.begin(), kPublished.end(), [&](const PublishedRow& row) {
-        return row.length == length && row.k == k;
-      });
-  return found == kPublished.end() ? nullptr : found;
+/// The entry of the report, on IMDb; k = 0 is softmax attention. Null: none.
+const Json* report_entry(const PaperExperiment& experiment, Index length, Index k) {
+  for (const Json& row : experiment.data().at("published")) {
+    if (row.at("length") == length && row.at("k") == k) return &row;
+  }
+  return nullptr;
 }
 
 /// Zero for softmax attention, then every k.
-std::vector<Index> ranks_at(const LinformerGridChoice& choice, Index length) {
+std::vector<Index> ranks_at(const PaperExperiment& experiment, Index length) {
   std::vector<Index> ranks{0};
-  if (!choice.ranks.empty()) {
-    ranks.insert(ranks.end(), choice.ranks.begin(), choice.ranks.end());
-    return ranks;
-  }
-  for (const PublishedRow& row : kPublished) {
-    if (row.length == length && row.k > 0) ranks.push_back(row.k);
+  const std::vector<Index>& given = experiment.numbers("ranks");
+  ranks.insert(ranks.end(), given.begin(), given.end());
+  if (!given.empty()) return ranks;
+  for (const Json& row : experiment.data().at("published")) {
+    if (row.at("length") == length && row.at("k") > 0) ranks.push_back(row.at("k").get<Index>());
   }
   return ranks;
 }
 
-NamedOptions task_options(const LinformerGridChoice& choice, Index length) {
-  const std::string n = fmt::format("{}", length);
-  if (!choice.data.empty()) return {{"path", choice.data}, {"length", n}};
-  return {{"length", n}, {"opinions", "15"}, {"negations", "1"}, {"words", "4"}};
-}
-
-/// The report shares E and F among all heads and layers, which is the default here for one layer.
-NamedOptions row_options(Index k, Index steps) {
-  NamedOptions options{{"attention", k > 0 ? "linformer" : "softmax"},
-                       {"block", "pre_norm"},
-                       {"width", "32"},
-                       {"heads", "2"},
-                       {"feed_forward", "2"},
-                       {"positions", "sinusoidal"},
-                       {"position_scale", "0.3"},
-                       {"embedding_init_std", "0.2"},
-                       {"pool", "max_mean"},
-                       {"steps", fmt::format("{}", steps)},
-                       {"batch", "40"},
-                       {"learning_rate", "0.003"},
-                       {"schedule", "cosine"},
-                       {"warmup", "100"}};
-  if (k > 0) options.emplace_back("rank", fmt::format("{}", k));
-  return options;
-}
-
-std::string model_of(Index k) { return k > 0 ? fmt::format("linformer-k{}", k) : "softmax"; }
-
-Index rank_of(const FinishedRow& finished) {
-  for (const auto& [name, value] : finished.row.described.model.attention_options) {
+Index rank_of(const SeedGroup& group) {
+  for (const auto& [name, value] : group.row->described.model.attention_options) {
     if (name == "rank") return std::stoll(value);
   }
   return 0;
 }
 
-/// Entries of the table for one model at one length.
-struct GridCell {
-  Index length = 0;
-  Index k = 0;
+SeedShares accuracies_of(const SeedGroup& group) {
   SeedShares accuracies;
-  double seconds = 0;  ///< total of all seeds
-  Index seeds = 0;
-};
-
-std::vector<GridCell> cells_of(const std::vector<FinishedRow>& rows) {
-  std::vector<GridCell> cells;
-  for (const FinishedRow& finished : rows) {
-    const Index k = rank_of(finished);
-    auto cell = std::find_if(cells.begin(), cells.end(), [&](const GridCell& each) {
-      return each.length == finished.row.length && each.k == k;
-    });
-    if (cell == cells.end()) cell = cells.insert(cells.end(), {finished.row.length, k, {}});
-    cell->accuracies.add(1 - finished.test.error);
-    cell->seconds += finished.seconds;
-    ++cell->seeds;
-  }
-  return cells;
-}
-
-std::string table_text(const std::vector<FinishedRow>& rows, const std::vector<GridCell>& cells) {
-  const bool on_gpu = std::any_of(
-      rows.begin(), rows.end(), [](const FinishedRow& row) { return row.device != "cpu"; });
-  std::string text = fmt::format(
-      "Accuracy in %: the median of the seeds (smallest .. largest); seconds of a training{}. The "
-      "values of the report\nare for IMDb\n\n{:>6}  {:<16}  {:>24}  {:>8}  {:>10}  {:>8}\n",
-      on_gpu ? ", some of them on a GPU" : " on one thread",
-      "N",
-      "model",
-      "accuracy",
-      "seconds",
-      "the report",
-      "seconds");
-  for (const GridCell& cell : cells) {
-    const PublishedRow* const its = published(cell.length, cell.k);
-    text += fmt::format("{:>6}  {:<16}  {:>24}  {:>8.3g}  {:>10}  {:>8}\n",
-                        cell.length,
-                        model_of(cell.k),
-                        cell.accuracies.text(),
-                        cell.seconds / static_cast<double>(cell.seeds),
-                        its == nullptr ? "-" : fmt::format("{:.2f}", its->accuracy),
-                        its == nullptr ? "-" : fmt::format("{:.2f}", its->seconds));
-  }
-  for (const tasks::Baseline& baseline : rows.front().baselines) {
-    text +=
-        fmt::format("without attention: {} {:.2f} %\n", baseline.name, 100 * (1 - baseline.error));
-  }
-  return text;
+  for (const FinishedRow* each : group.finished) accuracies.add(1 - each->test.error);
+  return accuracies;
 }
 
 /// Chart of accuracies against k, one line per length; softmax attention is drawn at k = N.
-report::Chart grid_chart(const std::vector<GridCell>& cells) {
-  report::Chart chart;
-  chart.name = "length_by_k";
-  chart.x.label = "k of Linformer; the last mark of a line: softmax attention at k = N";
-  chart.x.scale = report::Scale::kLog;
-  chart.y.label = "median accuracy in %";
+report::Chart grid_chart(const std::vector<SeedGroup>& groups) {
+  report::Chart chart =
+      empty_chart("length_by_k",
+                  "k of Linformer; the last mark of a line: softmax attention at k = N",
+                  "median accuracy in %",
+                  report::Scale::kLog);
   std::vector<Index> lengths;
-  for (const GridCell& cell : cells) {
-    if (std::find(lengths.begin(), lengths.end(), cell.length) == lengths.end())
-      lengths.push_back(cell.length);
+  std::map<Index, Curve> points;
+  for (const SeedGroup& group : groups) {
+    const Index length = group.row->length;
+    const Index k = rank_of(group);
+    if (!points.contains(length)) lengths.push_back(length);
+    points[length].emplace_back(static_cast<double>(k > 0 ? k : length),
+                                100 * accuracies_of(group).median());
   }
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    std::vector<std::pair<double, double>> points;
-    for (const GridCell& cell : cells) {
-      if (cell.length != lengths[i]) continue;
-      points.emplace_back(static_cast<double>(cell.k > 0 ? cell.k : cell.length),
-                          100 * cell.accuracies.median());
-    }
-    std::sort(points.begin(), points.end());
+    Curve& line = points[lengths[i]];
+    std::sort(line.begin(), line.end());
     chart.series.push_back(report::styled_series(fmt::format("N = {}", lengths[i]),
-                                                 std::move(points),
+                                                 std::move(line),
                                                  static_cast<int>(i % report::kStyles.size())));
   }
   return chart;
@@ -172,31 +73,50 @@ report::Chart grid_chart(const std::vector<GridCell>& cells) {
 
 }  // namespace
 
-std::vector<ExperimentRow> linformer_grid_rows(const LinformerGridChoice& choice) {
-  const std::string task = choice.data.empty() ? "negation" : "token_file";
+std::vector<ExperimentRow> linformer_grid_rows(const PaperExperiment& experiment) {
   std::vector<ExperimentRow> rows;
-  for (const Index length : choice.lengths) {
-    for (const Index k : ranks_at(choice, length)) {
+  for (const Index length : experiment.numbers("lengths")) {
+    for (const Index k : ranks_at(experiment, length)) {
       require(k <= length, "reproduce linformer_grid: k = {} is above the length {}", k, length);
-      for (const std::uint64_t seed : choice.seeds) {
-        ExperimentRow row{task, model_of(k), "max_mean", length, seed, {}};
-        row.described =
-            described_run(task, task_options(choice, length), row_options(k, choice.steps), seed);
-        const PublishedRow* const its = published(length, k);
-        if (its != nullptr) row.published = 100 - its->accuracy;
-        rows.push_back(std::move(row));
-      }
+      const Json* const its = report_entry(experiment, length, k);
+      experiment.add_rows({{"task", experiment.task()},
+                           {"model", k > 0 ? fmt::format("linformer-k{}", k) : "softmax"},
+                           {"mechanism", k > 0 ? "linformer" : "softmax"},
+                           {"rank", k > 0 ? fmt::format("{}", k) : ""},
+                           {"length", fmt::format("{}", length)}},
+                          its == nullptr ? -1 : 100 - its->at("accuracy").get<double>(),
+                          rows);
     }
   }
   return rows;
 }
 
-ShownRows linformer_grid_shown(const std::vector<FinishedRow>& rows) {
-  ShownRows shown;
-  if (rows.empty()) return shown;
-  const std::vector<GridCell> cells = cells_of(rows);
-  shown.text = table_text(rows, cells);
-  shown.charts.push_back(grid_chart(cells));
+ShownRows linformer_grid_shown(const FinishedExperiment& done) {
+  const Json& data = done.experiment.data();
+  const bool on_gpu = std::any_of(done.rows.begin(), done.rows.end(), [](const FinishedRow& row) {
+    return row.device != "cpu";
+  });
+  const auto caption = data.at("caption").get<std::string>();
+  const char* where = on_gpu ? ", some of them on a GPU" : " on one thread";
+  ShownRows shown{fmt::format(fmt::runtime(caption), where) + done.line(data.at("titles"))};
+  const std::vector<SeedGroup> groups = groups_of(done.rows);
+  for (const SeedGroup& group : groups) {
+    const Json* const its = report_entry(done.experiment, group.row->length, rank_of(group));
+    const auto number = [&](const char* name) {
+      return its == nullptr ? "-" : fmt::format("{:.2f}", its->at(name).get<double>());
+    };
+    shown.text += done.line({fmt::format("{}", group.row->length),
+                             group.row->model,
+                             accuracies_of(group).text(),
+                             fmt::format("{:.3g}", group.mean_seconds()),
+                             number("accuracy"),
+                             number("seconds")});
+  }
+  for (const tasks::Baseline& baseline : done.rows.front().baselines) {
+    shown.text +=
+        fmt::format("without attention: {} {:.2f} %\n", baseline.name, 100 * (1 - baseline.error));
+  }
+  shown.charts.push_back(grid_chart(groups));
   return shown;
 }
 

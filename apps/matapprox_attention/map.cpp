@@ -185,22 +185,18 @@ void add_attention_map(const Command& attention) {
                  command->output,
                  "An image (.png, .svg), or numbers (.npy, .mtx, .csv, .h5; - prints CSV)")
       .type_name("FILE");
-  sub.add_option("--sample", command->sample, "Test sample, counted from 0 [0]")
-      .range(0)
-      .type_name("");
+  sub.add_option("--sample", command->sample, "Test sample, counted from 0 [0]").range(0);
   command->map.add(sub);
   sub.add_option("--rows", command->rows, "Only these rows, counted from 0: 0,17")
       .range(0)
-      .delimiter(',')
-      .type_name("");
+      .delimiter(',');
   sub.add_option(
          "--correlate",
          command->other,
          "Print the mean correlation of the rows with those of this model, on --samples samples")
       .type_name("MODEL.h5");
   sub.add_option("--samples", command->samples, "Number of test samples for --correlate [20]")
-      .range(1)
-      .type_name("");
+      .range(1);
   command->common.add(sub, false);
   command->device.add_cpu_only(sub);
   command->json.add(sub);

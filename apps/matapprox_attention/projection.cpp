@@ -14,6 +14,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/methods/jl_projection.hpp"
 #include "run_flags.hpp"
+#include "run_report.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -46,14 +47,10 @@ std::vector<double> deltas_of(const ProjectionCommand& command) {
 report::Chart projection_chart(const std::vector<Index>& ranks,
                                const std::vector<attention::ProjectedSoftmaxErrors>& errors,
                                const std::vector<double>& deltas) {
-  report::Chart chart;
-  chart.name = "projection";
-  chart.x.label = "k, rows of R";
-  chart.x.scale = report::Scale::kLog;
-  chart.y.label = "error";
-  chart.y.scale = report::Scale::kLog;
+  report::Chart chart =
+      empty_chart("projection", "k, rows of R", "error", report::Scale::kLog, report::Scale::kLog);
   const auto add = [&](std::string title, const auto& error_of) {
-    std::vector<std::pair<double, double>> points;
+    Curve points;
     for (std::size_t i = 0; i < ranks.size(); ++i)
       points.emplace_back(static_cast<double>(ranks[i]), error_of(errors[i]));
     chart.series.push_back(
@@ -133,21 +130,14 @@ void add_attention_projection(const Command& attention) {
   const Command sub = attention.add_command(
       "projection",
       "Measures the error of softmax attention with randomly projected keys and values");
-  sub.add_option("--order", command->order, "Number N of tokens [512]")
-      .range(2, kMaxOrder)
-      .type_name("");
+  sub.add_option("--order", command->order, "Number N of tokens [512]").range(2, kMaxOrder);
   sub.add_option("--head-width", command->head_width, "Number p of columns of Q, K and V [64]")
-      .range(1, kMaxHeadWidth)
-      .type_name("");
-  sub.add_option("--ranks", command->ranks, "Values of k [64,128,256]")
-      .range(1)
-      .delimiter(',')
-      .type_name("");
+      .range(1, kMaxHeadWidth);
+  sub.add_option("--ranks", command->ranks, "Values of k [64,128,256]").range(1).delimiter(',');
   sub.add_option("--deltas",
                  command->deltas,
                  "Values of delta in E = delta R, F = e^-delta R [1,0.1,0.01,2^-N]")
-      .delimiter(',')
-      .type_name("");
+      .delimiter(',');
   command->common.add(sub, true);
   command->device.add_cpu_only(sub);
   command->json.add(sub);

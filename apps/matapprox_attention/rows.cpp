@@ -356,32 +356,26 @@ void add_attention_rows(const Command& attention) {
                  "Rows of the attention matrix to average, counted from 0 [those of the tokens "
                  "marked by the task: Pathfinder's two ends]")
       .range(0)
-      .delimiter(',')
-      .type_name("");
+      .delimiter(',');
   sub.add_option("--radius",
                  command->radius,
                  "Include pixels within this distance of a marked pixel; 1: its four neighbors [1]")
-      .range(0, 16)
-      .type_name("");
+      .range(0, 16);
   sub.add_flag("--columns",
                command->columns,
                "Average columns instead of rows: the weights of the chosen tokens in all others");
   sub.add_flag("--absolute", command->absolute, "Draw absolute values of the averaged row");
-  sub.add_option("--sample", command->sample, "First test sample, counted from 0 [0]")
-      .range(0)
-      .type_name("");
+  sub.add_option("--sample", command->sample, "First test sample, counted from 0 [0]").range(0);
   sub.add_option("--samples",
                  command->samples,
                  "Number of test samples; images show the first eight and the mean over all [1]")
-      .range(1)
-      .type_name("");
+      .range(1);
   command->map.add(sub);
   sub.add_option("--width",
                  command->width,
                  "Pixels per row, if samples are images [the task's; texts are laid out in lines "
                  "of 16, long ones in a square]")
-      .range(1)
-      .type_name("");
+      .range(1);
   command->common.add(sub, false);
   command->device.add_cpu_only(sub);
   command->json.add(sub);

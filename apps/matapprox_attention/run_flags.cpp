@@ -36,8 +36,8 @@ void ChartOption::write(const std::function<report::Chart()>& draw) const {
 
 void ChosenMap::add(const Command& command) {
   command_ = command;
-  command.add_option("--layer", layer_, "Layer, counted from 0 [0]").range(0).type_name("");
-  command.add_option("--head", head_, "Head, counted from 0 [0]").range(0).type_name("");
+  command.add_option("--layer", layer_, "Layer, counted from 0 [0]").range(0);
+  command.add_option("--head", head_, "Head, counted from 0 [0]").range(0);
   command.add_flag(
       "--summary", summary_, "One matrix per model: the maximum over heads, averaged over layers");
 }

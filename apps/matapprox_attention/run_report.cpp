@@ -208,34 +208,53 @@ void add_result(report::Json& json, const RunReport& report) {
                     {"error", e.error},
                     {"error_interval", {e.error_low, e.error_high}},
                     {"loss", report::number_or_null(e.loss)}};
-  if (e.roc) {
-    json["result"]["roc_auc"] = e.roc->area;
-    json["result"]["roc_auc_interval"] = {e.roc->low, e.roc->high};
-    json["result"]["positives"] = e.roc->positives;
-  }
-  if (e.labels) {
-    json["result"]["micro_f1"] = e.labels->micro_f1;
-    json["result"]["macro_f1"] = e.labels->macro_f1;
-    json["result"]["macro_auc"] = e.labels->macro_auc;
-    json["result"]["labels"] = areas_json(*e.labels);
-  }
-  json["baselines"] = report::Json::array();
-  for (const tasks::Baseline& baseline : report.baselines) {
-    json["baselines"].push_back(
+  add_scores(json["result"], e);
+  if (e.labels) json["result"]["labels"] = areas_json(*e.labels);
+  json["baselines"] = baselines_json(report.baselines);
+}
+
+report::Json baselines_json(const std::vector<tasks::Baseline>& baselines) {
+  report::Json json = report::Json::array();
+  for (const tasks::Baseline& baseline : baselines) {
+    json.push_back(
         {{"name", baseline.name}, {"error", baseline.error}, {"samples", baseline.samples}});
+  }
+  return json;
+}
+
+void add_scores(report::Json& json, const training::Evaluation& evaluation) {
+  if (const auto& roc = evaluation.roc) {
+    json["roc_auc"] = roc->area;
+    json["roc_auc_interval"] = {roc->low, roc->high};
+    json["positives"] = roc->positives;
+  }
+  if (const auto& labels = evaluation.labels) {
+    json["micro_f1"] = labels->micro_f1;
+    json["macro_f1"] = labels->macro_f1;
+    json["macro_auc"] = labels->macro_auc;
   }
 }
 
-report::Chart training_chart(const std::vector<training::TrainingPoint>& history) {
+report::Chart empty_chart(const std::string& name,
+                          const std::string& x_label,
+                          const std::string& y_label,
+                          report::Scale x_scale,
+                          report::Scale y_scale) {
   report::Chart chart;
-  chart.name = "training";
-  chart.x.label = "step";
-  chart.y.label = "loss, share of errors";
-  chart.y.scale = report::Scale::kLog;
-  using Points = std::vector<std::pair<double, double>>;
-  Points training;
-  Points validation;
-  Points errors;
+  chart.name = name;
+  chart.x.label = x_label;
+  chart.x.scale = x_scale;
+  chart.y.label = y_label;
+  chart.y.scale = y_scale;
+  return chart;
+}
+
+report::Chart training_chart(const std::vector<training::TrainingPoint>& history) {
+  report::Chart chart = empty_chart(
+      "training", "step", "loss, share of errors", report::Scale::kLinear, report::Scale::kLog);
+  Curve training;
+  Curve validation;
+  Curve errors;
   for (const training::TrainingPoint& p : history) {
     const auto step = static_cast<double>(p.step);
     training.emplace_back(step, p.training_loss);
@@ -248,8 +267,8 @@ report::Chart training_chart(const std::vector<training::TrainingPoint>& history
   return chart;
 }
 
-std::vector<std::pair<double, double>> error_curve(const training::SavedModel& saved) {
-  std::vector<std::pair<double, double>> points;
+Curve error_curve(const training::SavedModel& saved) {
+  Curve points;
   for (const training::TrainingPoint& point : saved.state.history)
     points.emplace_back(static_cast<double>(point.step), 100 * point.validation_error);
   return points;
@@ -263,12 +282,9 @@ report::Json error_curve_json(const training::SavedModel& saved) {
 }
 
 report::Chart deviation_chart(const training::SavedModel& saved) {
-  report::Chart chart;
-  chart.name = "deviation";
-  chart.x.label = "step";
-  chart.y.label = "|W - W0| / |W0|";
+  report::Chart chart = empty_chart("deviation", "step", "|W - W0| / |W0|");
   for (const ModelPart& part : parts_of(saved)) {
-    std::vector<std::pair<double, double>> points;
+    Curve points;
     for (std::size_t i = 0; i < saved.state.history.size(); ++i) {
       double moved = 0;
       double size = 0;

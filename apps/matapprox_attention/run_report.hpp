@@ -33,10 +33,25 @@ std::string report_text(const RunReport& report);
 /// Adds the result and the baselines.
 void add_result(report::Json& json, const RunReport& report);
 
+/// The baselines as a list of {"name", "error", "samples"}.
+report::Json baselines_json(const std::vector<tasks::Baseline>& baselines);
+/// Adds the area under the ROC curve and the scores of labels, if the evaluation has them.
+void add_scores(report::Json& json, const training::Evaluation& evaluation);
+
+/// Points (x, y) of a line.
+using Curve = std::vector<std::pair<double, double>>;
+
+/// A chart without series.
+report::Chart empty_chart(const std::string& name,
+                          const std::string& x_label,
+                          const std::string& y_label,
+                          report::Scale x_scale = report::Scale::kLinear,
+                          report::Scale y_scale = report::Scale::kLinear);
+
 /// Chart of loss and error against steps.
 report::Chart training_chart(const std::vector<training::TrainingPoint>& history);
 /// Validation errors in percent, against steps.
-std::vector<std::pair<double, double>> error_curve(const training::SavedModel& saved);
+Curve error_curve(const training::SavedModel& saved);
 /// The same errors as shares: a list of {"step", "error"}.
 report::Json error_curve_json(const training::SavedModel& saved);
 /// Chart of |W - W0| / |W0| against steps: one line each for the embedding, every layer and the

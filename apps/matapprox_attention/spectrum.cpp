@@ -17,6 +17,7 @@
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "run_flags.hpp"
+#include "run_report.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -110,15 +111,13 @@ report::Json spectrum_json(const CumulativeSpectrum& spectrum, const std::vector
 
 /// Chart of the shares against k; a zero matrix has none.
 report::Chart spectrum_chart(const CumulativeSpectrum& plain, const CumulativeSpectrum& centered) {
-  report::Chart chart;
-  chart.name = "spectrum";
-  chart.x.label = "k, the number of largest singular values";
-  chart.y.label = "share of all";
+  report::Chart chart =
+      empty_chart("spectrum", "k, the number of largest singular values", "share of all");
   chart.y.range = {{0, 1}};
   int style = 0;
   for (const CumulativeSpectrum* spectrum : {&plain, &centered}) {
     for (const int power : {2, 1}) {
-      std::vector<std::pair<double, double>> points;
+      Curve points;
       for (Index k = 1; k <= spectrum->values.size(); ++k) {
         const double share = spectrum->share(k, power);
         if (std::isfinite(share)) points.emplace_back(static_cast<double>(k), share);
@@ -167,15 +166,10 @@ int run_spectrum(const SpectrumCommand& command) {
   std::string text = fmt::format(
       "{} x {}, share of the largest k of {} singular values\n"
       "                     original         columns centered\n"
-      "{:>8} {:>10} {:>10}  {:>10} {:>10}\n",
+      "       k        sum    squares         sum    squares\n",
       A->rows(),
       A->cols(),
-      plain.values.size(),
-      "k",
-      "sum",
-      "squares",
-      "sum",
-      "squares");
+      plain.values.size());
   for (const Index k : ranks) {
     text += fmt::format("{:>8} {:>10} {:>10}  {:>10} {:>10}\n",
                         k,
@@ -200,18 +194,14 @@ void add_attention_spectrum(const Command& attention) {
   sub.add_option("--random",
                  command->random,
                  "Random matrix instead of a file: entries uniform in 0..1, symmetric_uniform in "
-                 "-1..1, normal, or attention, softmax(Q K^T / sqrt(p)) of normal Q and K")
-      .type_name("");
+                 "-1..1, normal, or attention, softmax(Q K^T / sqrt(p)) of normal Q and K");
   sub.add_option("--order", command->order, "Order N of a random matrix [512]")
-      .range(1, kLargestSpectrum)
-      .type_name("");
+      .range(1, kLargestSpectrum);
   sub.add_option("--head-width", command->head_width, "Head width p of random attention [64]")
-      .range(1, kLargestHeadWidth)
-      .type_name("");
+      .range(1, kLargestHeadWidth);
   sub.add_option("--ranks", command->ranks, "Values of k: 64,128 [powers of two]")
       .range(1)
-      .delimiter(',')
-      .type_name("");
+      .delimiter(',');
   command->common.add(sub, true);
   command->device.add_cpu_only(sub);
   command->json.add(sub);

@@ -143,15 +143,4 @@ const TableOne::Row* TableOne::row_of(const std::string& mechanism) const {
   return found == rows_.end() ? nullptr : &*found;
 }
 
-std::optional<attention::Crossover> TableOne::crossover(const std::string& mechanism) const {
-  const Row* const row = row_of(mechanism);
-  return row == nullptr ? std::nullopt : std::optional(row->theory_from);
-}
-
-std::optional<attention::Crossover> TableOne::counted_crossover(
-    const std::string& mechanism) const {
-  const Row* const row = row_of(mechanism);
-  return row == nullptr ? std::nullopt : std::optional(row->counted_from);
-}
-
 }  // namespace matapprox::app

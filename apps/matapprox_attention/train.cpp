@@ -329,15 +329,13 @@ void add_attention_train(const Command& attention) {
       .type_name("bert|FILE.json");
   sub.add_option("--checkpoint-seconds",
                  command->checkpoint_seconds,
-                 "Seconds between checkpoints, in addition to one after each validation [60]")
-      .type_name("");
-  sub.add_option("--max-seconds", command->max_seconds, "Time limit in seconds; --resume continues")
-      .type_name("");
+                 "Seconds between checkpoints, in addition to one after each validation [60]");
+  sub.add_option(
+      "--max-seconds", command->max_seconds, "Time limit in seconds; --resume continues");
   sub.add_option("--test-samples",
                  command->test_samples,
                  "Number of samples for the test at the end [5000]")
-      .range(1)
-      .type_name("");
+      .range(1);
   sub.add_flag("--tokenwise-baseline",
                command->tokenwise_baseline,
                "Also train the same model with tokenwise as its mechanism, a baseline that does "

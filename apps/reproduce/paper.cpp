@@ -10,7 +10,6 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/factors/chord_factors.hpp"
-#include "reproduce/paper_csv.hpp"
 
 namespace matapprox {
 namespace {

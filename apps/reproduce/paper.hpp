@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "matapprox/core/options.hpp"
@@ -58,3 +59,10 @@ std::vector<PaperMatrix> select_matrices(PaperTable table, const std::vector<std
 Index paper_rank(Index n);
 
 }  // namespace matapprox
+
+namespace matapprox::reproduction {
+
+/// Contents of matrices/paper.csv at the time when the library was built.
+std::string_view paper_csv();
+
+}  // namespace matapprox::reproduction

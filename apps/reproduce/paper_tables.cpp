@@ -32,8 +32,6 @@ std::string marks_of(const ReproducedRow& row) {
   return marks;
 }
 
-std::string shown_name(const ReproducedRow& row) { return row.paper.name; }
-
 bool known_printed(const Reproduction& reproduction) {
   return reproduction.options.table == PaperTable::kTable1;
 }
@@ -57,52 +55,74 @@ bool is_beaten_at_same_numbers(const ReproducedRow& row) {
          row.largest_entries.error < row.chord_error;
 }
 
-void add_category_rows(TextTable& table,
-                       const Reproduction& reproduction,
-                       std::vector<std::string> (*cells)(const ReproducedRow& row)) {
-  for (const ReproducedRow* row : reproduction.finished()) table.rows.push_back(cells(*row));
+/// A column of a table and its cell in a row.
+struct RowColumn {
+  Column column;
+  std::string (*cell)(const ReproducedRow& row);
+};
+
+TextTable table_of(const Reproduction& reproduction,
+                   const std::string& caption,
+                   const std::vector<RowColumn>& columns) {
+  TextTable table;
+  table.caption = caption;
+  for (const RowColumn& each : columns) table.columns.push_back(each.column);
+  for (const ReproducedRow* row : reproduction.finished()) {
+    auto& cells = table.rows.emplace_back();
+    for (const RowColumn& each : columns) cells.push_back(each.cell(*row));
+  }
+  return table;
 }
 
-std::vector<std::string> paper_cells(const ReproducedRow& row) {
-  return {shown_name(row),
-          number(row.n),
-          number(row.tsvd.numbers),
-          number(row.chord_numbers),
-          or_unknown(row.paper.printed_tsvd),
-          error_number(row, row.tsvd.error),
-          or_unknown(row.paper.printed_sf),
-          error_number(row, row.chord_error),
-          or_unknown(row.winner_then()),
-          row.winner_now(),
-          fmt::format("{:.1f}", row.seconds),
-          marks_of(row)};
+using Row = ReproducedRow;
+
+const std::vector<RowColumn> kPaperColumns{
+    {{"", "matrix", true}, [](const Row& row) { return row.paper.name; }},
+    {{"", "N"}, [](const Row& row) { return number(row.n); }},
+    {{"stored", "TSVD"}, [](const Row& row) { return number(row.tsvd.numbers); }},
+    {{"stored", "SF"}, [](const Row& row) { return number(row.chord_numbers); }},
+    {{"TSVD error", "paper"}, [](const Row& row) { return or_unknown(row.paper.printed_tsvd); }},
+    {{"TSVD error", "ours"}, [](const Row& row) { return error_number(row, row.tsvd.error); }},
+    {{"SF error", "paper"}, [](const Row& row) { return or_unknown(row.paper.printed_sf); }},
+    {{"SF error", "ours"}, [](const Row& row) { return error_number(row, row.chord_error); }},
+    {{"winner", "then", true}, [](const Row& row) { return or_unknown(row.winner_then()); }},
+    {{"winner", "now", true}, [](const Row& row) { return row.winner_now(); }},
+    {{"", "fit s"}, [](const Row& row) { return fmt::format("{:.1f}", row.seconds); }},
+    {{"", "", true}, marks_of}};
+
+std::string symmetric_error(const Row& row) {
+  return row.tsvd_symmetric ? error_number(row, row.tsvd_symmetric->error) : kUnknown;
 }
 
-std::vector<std::string> storage_cells(const ReproducedRow& row) {
-  const bool halved = row.tsvd_symmetric.has_value();
-  return {shown_name(row),
-          number(row.n * row.n),
-          number(row.nonzeros),
-          number(row.chord_numbers),
-          error_number(row, row.chord_error),
-          number(row.tsvd_fit.size),
-          number(row.tsvd_fit.numbers),
-          error_number(row, row.tsvd_fit.error),
-          halved ? number(row.tsvd_symmetric->size) : kUnknown,
-          halved ? number(row.tsvd_symmetric->numbers) : kUnknown,
-          halved ? error_number(row, row.tsvd_symmetric->error) : kUnknown,
-          number(row.largest_entries.size),
-          error_number(row, row.largest_entries.error)};
+std::string symmetric_number(const Row& row, Index ReproducedError::*which) {
+  return row.tsvd_symmetric ? number((*row.tsvd_symmetric).*which) : kUnknown;
 }
+
+const std::vector<RowColumn> kStorageColumns{
+    {{"", "matrix", true}, [](const Row& row) { return row.paper.name; }},
+    {{"", "N^2"}, [](const Row& row) { return number(row.n * row.n); }},
+    {{"", "nonzeros"}, [](const Row& row) { return number(row.nonzeros); }},
+    {{"SF", "stored"}, [](const Row& row) { return number(row.chord_numbers); }},
+    {{"SF", "error"}, [](const Row& row) { return error_number(row, row.chord_error); }},
+    {{"TSVD", "rank"}, [](const Row& row) { return number(row.tsvd_fit.size); }},
+    {{"TSVD", "stored"}, [](const Row& row) { return number(row.tsvd_fit.numbers); }},
+    {{"TSVD", "error"}, [](const Row& row) { return error_number(row, row.tsvd_fit.error); }},
+    {{"symmetric TSVD", "rank"},
+     [](const Row& row) { return symmetric_number(row, &ReproducedError::size); }},
+    {{"symmetric TSVD", "stored"},
+     [](const Row& row) { return symmetric_number(row, &ReproducedError::numbers); }},
+    {{"symmetric TSVD", "error"}, symmetric_error},
+    {{"largest entries", "kept"}, [](const Row& row) { return number(row.largest_entries.size); }},
+    {{"largest entries", "error"},
+     [](const Row& row) { return error_number(row, row.largest_entries.error); }}};
 
 std::vector<std::string> pattern_cells(const ReproducedRow& row) {
-  std::vector<std::string> cells{
-      shown_name(row),
-      number(row.chord_numbers),
-      error_number(row, row.tsvd_fit.error),
-      row.tsvd_symmetric ? error_number(row, row.tsvd_symmetric->error) : kUnknown,
-      error_number(row, row.chord_error),
-      fmt::format("{:.1f}", row.seconds)};
+  std::vector<std::string> cells{row.paper.name,
+                                 number(row.chord_numbers),
+                                 error_number(row, row.tsvd_fit.error),
+                                 symmetric_error(row),
+                                 error_number(row, row.chord_error),
+                                 fmt::format("{:.1f}", row.seconds)};
   for (const OtherPattern& other : row.others) {
     cells.push_back(error_number(row, other.error));
     cells.push_back(fmt::format("{:.1f}", other.seconds));
@@ -158,66 +178,21 @@ std::string pattern_outcome(const Reproduction& reproduction, std::size_t which)
       ratio);
 }
 
-std::string joined_names(const std::vector<const ReproducedRow*>& rows,
-                         bool (*test)(const ReproducedRow& row)) {
-  std::vector<std::string> names;
-  for (const ReproducedRow* row : rows) {
-    if (test(*row)) names.push_back(row->paper.name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-void add_names(std::vector<std::string>& sentences,
-               const Reproduction& reproduction,
-               const char* what,
-               bool (*test)(const ReproducedRow& row)) {
-  const std::string names = joined_names(reproduction.finished(), test);
-  if (!names.empty()) sentences.push_back(fmt::format("{}: {}.", what, names));
-}
-
 }  // namespace
 
 TextTable paper_table(const Reproduction& reproduction) {
-  TextTable table;
-  table.caption = fmt::format(
+  const std::string caption = fmt::format(
       "Absolute Frobenius errors, the paper's and ours. Chord: effort {}, pattern {}, seed {}.",
       reproduction.options.effort,
       reproduction.options.pattern,
       reproduction.options.seed);
-  table.columns = {Column{"", "matrix", true},
-                   Column{"", "N"},
-                   Column{"stored", "TSVD"},
-                   Column{"stored", "SF"},
-                   Column{"TSVD error", "paper"},
-                   Column{"TSVD error", "ours"},
-                   Column{"SF error", "paper"},
-                   Column{"SF error", "ours"},
-                   Column{"winner", "then", true},
-                   Column{"winner", "now", true},
-                   Column{"", "fit s"},
-                   Column{"", "", true}};
-  add_category_rows(table, reproduction, paper_cells);
-  return table;
+  return table_of(reproduction, caption, kPaperColumns);
 }
 
 TextTable storage_table(const Reproduction& reproduction) {
-  TextTable table;
-  table.caption = "The same matrices; each method stores at most as many numbers as SF.";
-  table.columns = {Column{"", "matrix", true},
-                   Column{"", "N^2"},
-                   Column{"", "nonzeros"},
-                   Column{"SF", "stored"},
-                   Column{"SF", "error"},
-                   Column{"TSVD", "rank"},
-                   Column{"TSVD", "stored"},
-                   Column{"TSVD", "error"},
-                   Column{"symmetric TSVD", "rank"},
-                   Column{"symmetric TSVD", "stored"},
-                   Column{"symmetric TSVD", "error"},
-                   Column{"largest entries", "kept"},
-                   Column{"largest entries", "error"}};
-  add_category_rows(table, reproduction, storage_cells);
-  return table;
+  return table_of(reproduction,
+                  "The same matrices; each method stores at most as many numbers as SF.",
+                  kStorageColumns);
 }
 
 TextTable pattern_table(const Reproduction& reproduction) {
@@ -321,7 +296,12 @@ std::vector<std::string> outcome(const Reproduction& reproduction) {
       count_if(rows, is_beaten_at_same_numbers)));
   for (std::size_t p = 0; p < reproduction.options.other_patterns.size() && !rows.empty(); ++p)
     sentences.push_back(pattern_outcome(reproduction, p));
-  add_names(sentences, reproduction, "No compression", has_no_compression);
+  std::vector<std::string> uncompressed;
+  for (const ReproducedRow* row : rows) {
+    if (row->no_compression()) uncompressed.push_back(row->paper.name);
+  }
+  if (!uncompressed.empty())
+    sentences.push_back(fmt::format("No compression: {}.", fmt::join(uncompressed, ", ")));
   for (const ReproducedRow* row : reproduction.unfinished())
     sentences.push_back(fmt::format("Not in the tables: {}: {}", row->paper.name, row->status));
   return sentences;

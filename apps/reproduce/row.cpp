@@ -168,13 +168,12 @@ namespace fs = std::filesystem;
 // Ending of the checkpoint of an unfinished row.
 constexpr const char* kUnfinished = ".unfinished.h5";
 
-Json number_as_printed(const std::optional<double>& value) {
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
 Json nullable_text(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json nullable_flag(const std::optional<bool>& flag) { return flag ? Json(*flag) : Json(nullptr); }
 
 void add_error(Json& json,
                const std::string& name,
@@ -272,15 +271,15 @@ Json to_json(const ReproducedRow& row) {
                {"nonzeros", row.nonzeros},
                {"symmetric", row.symmetric},
                {"frobenius_norm", row.frobenius_norm}};
-  json["paper_tsvd"] = number_as_printed(row.paper.paper_tsvd());
+  json["paper_tsvd"] = or_null(row.paper.paper_tsvd());
   add_error(json, "tsvd", "rank", &row.tsvd);
-  json["paper_sf"] = number_as_printed(row.paper.paper_sf());
+  json["paper_sf"] = or_null(row.paper.paper_sf());
   json["chord_error"] = report::number_or_null(row.chord_error);
   json["stored_chord"] = row.chord_numbers;
   json["winner_then"] = nullable_text(row.winner_then());
   json["winner_now"] = row.winner_now();
-  json["within_paper_sf"] = nullable_flag(row.within_paper());
-  json["tsvd_as_printed"] = nullable_flag(row.tsvd_as_printed());
+  json["within_paper_sf"] = or_null(row.within_paper());
+  json["tsvd_as_printed"] = or_null(row.tsvd_as_printed());
   json["no_compression"] = row.no_compression();
   add_error(json, "tsvd_fit", "rank", &row.tsvd_fit);
   add_error(json, "tsvd_symmetric", "rank", row.tsvd_symmetric ? &*row.tsvd_symmetric : nullptr);

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "matapprox/core/error.hpp"
-#include "reproduce/paper_csv.hpp"
 #include "support/paths.hpp"
 #include "support/program_run.hpp"
 
