@@ -19,9 +19,10 @@ inline void use_threads() {
   set_threads(text == nullptr ? 1 : std::max(1, std::atoi(text)));
 }
 
-inline void count_flops(benchmark::State& state, double per_iteration) {
-  state.counters["flop/s"] = benchmark::Counter(
-      per_iteration * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+/// Reports a rate per second: `name` is "flop/s" or "bytes/s".
+inline void count_rate(benchmark::State& state, const char* name, double per_iteration) {
+  state.counters[name] = benchmark::Counter(per_iteration * static_cast<double>(state.iterations()),
+                                            benchmark::Counter::kIsRate);
 }
 
 }  // namespace matapprox

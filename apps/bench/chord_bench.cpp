@@ -45,7 +45,7 @@ void chord_product(benchmark::State& state) {
     }
     benchmark::DoNotOptimize(Y.data());
   }
-  count_flops(state, product_flops(pattern, X.cols()));
+  count_rate(state, "flop/s", product_flops(pattern, X.cols()));
 }
 
 /// The same product with a chain of CSR matrices on a row-major block, the layout that suits CSR
@@ -60,7 +60,7 @@ void chord_eigen_product(benchmark::State& state) {
     std::vector<Eigen::Triplet<T, int>> entries;
     Index p = pattern.first_value(m);
     for (Index i = 0; i < n; ++i) {
-      for (const Index offset : pattern.offsets[static_cast<std::size_t>(m)]) {
+      for (const Index offset : pattern.offsets[m]) {
         entries.emplace_back(static_cast<int>(i), static_cast<int>((i + offset) % n), values[p++]);
       }
     }
@@ -85,7 +85,7 @@ void chord_eigen_product(benchmark::State& state) {
     using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     run(RowMajor(RowMajor::Random(n, state.range(1))));
   }
-  count_flops(state, product_flops(pattern, state.range(1)));
+  count_rate(state, "flop/s", product_flops(pattern, state.range(1)));
 }
 
 /// Sums the numbers as fast as vector instructions can load them.
@@ -94,7 +94,7 @@ __attribute__((target_clones("default", "avx2", "avx512f"))) float sum_of(const 
   constexpr Index kSums = 64;
   std::array<float, kSums> sums{};
   for (Index i = 0; i + kSums <= count; i += kSums) {
-    for (Index k = 0; k < kSums; ++k) sums[static_cast<std::size_t>(k)] += numbers[i + k];
+    for (Index k = 0; k < kSums; ++k) sums[k] += numbers[i + k];
   }
   float sum = 0;
   for (const float s : sums) sum += s;
@@ -107,9 +107,7 @@ void chord_read_values(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(sum_of(values.data(), values.size()));
   }
-  const auto bytes = static_cast<double>(values.size() * Index{sizeof(float)});
-  state.counters["bytes/s"] = benchmark::Counter(bytes * static_cast<double>(state.iterations()),
-                                                 benchmark::Counter::kIsRate);
+  count_rate(state, "bytes/s", static_cast<double>(values.size() * Index{sizeof(float)}));
 }
 
 /// Evaluates f and its gradient over the given number of columns, spread evenly; 0: all columns.
@@ -132,7 +130,7 @@ void chord_objective_rate(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(chord_objective(pattern, values.data(), J, target, gradient.data()));
   }
-  count_flops(state, 3.0 * product_flops(pattern, columns));
+  count_rate(state, "flop/s", 3.0 * product_flops(pattern, columns));
 }
 
 template <class T>
@@ -146,7 +144,7 @@ void chord_gauss_newton_rate(benchmark::State& state) {
     chord_gauss_newton_product(pattern, values.data(), direction.data(), result.data());
     benchmark::DoNotOptimize(result.data());
   }
-  count_flops(state, 4.0 * product_flops(pattern, pattern.order));
+  count_rate(state, "flop/s", 4.0 * product_flops(pattern, pattern.order));
 }
 
 void product_sizes(benchmark::internal::Benchmark* bench) {

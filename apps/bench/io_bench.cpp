@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <random>
 #include <string>
 
 #include "matapprox/core/memory.hpp"
@@ -11,22 +12,16 @@
 namespace matapprox {
 namespace {
 
-/// A fixed sequence of 64-bit numbers (splitmix64) from which test files are made.
+/// A fixed sequence of random numbers from which test files are made.
 class Sequence {
  public:
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
   Index index(Index count) {
-    return static_cast<Index>(next() % static_cast<std::uint64_t>(count));
+    return static_cast<Index>(next_() % static_cast<std::uint64_t>(count));
   }
-  double value() { return static_cast<double>(next() >> 11) * 0x1p-52 - 1; }
+  double value() { return static_cast<double>(next_() >> 11) * 0x1p-52 - 1; }
 
  private:
-  std::uint64_t state_ = 1;
+  std::mt19937_64 next_{1};
 };
 
 /// A coordinate file with full-precision values: 65 MB for 2 million entries.
@@ -63,20 +58,19 @@ std::string edge_text(Index edges) {
   return text;
 }
 
-void count_bytes(benchmark::State& state, const std::string& text) {
+void time_parsing(benchmark::State& state, const std::string& text, const auto& parse) {
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(parse(text));
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
                           static_cast<std::int64_t>(text.size()));
 }
 
 void parse_coordinate(benchmark::State& state) {
-  const std::string text = coordinate_text(state.range(0));
   const int before = threads();
   set_threads(static_cast<int>(state.range(1)));
-  for ([[maybe_unused]] auto _ : state) {
-    benchmark::DoNotOptimize(parse_matrix_market(text, "bench"));
-  }
+  time_parsing(state, coordinate_text(state.range(0)), [](const std::string& text) {
+    return parse_matrix_market(text, "bench");
+  });
   set_threads(before);
-  count_bytes(state, text);
 }
 BENCHMARK(parse_coordinate)
     ->ArgNames({"entries", "threads"})
@@ -85,20 +79,16 @@ BENCHMARK(parse_coordinate)
     ->UseRealTime();
 
 void parse_table(benchmark::State& state) {
-  const std::string text = table_text(state.range(0));
-  for ([[maybe_unused]] auto _ : state) {
-    benchmark::DoNotOptimize(parse_delimited(text, "bench"));
-  }
-  count_bytes(state, text);
+  time_parsing(state, table_text(state.range(0)), [](const std::string& text) {
+    return parse_delimited(text, "bench");
+  });
 }
 BENCHMARK(parse_table)->ArgName("numbers")->Arg(20000)->Arg(2000000)->Unit(benchmark::kMillisecond);
 
 void parse_edges(benchmark::State& state) {
-  const std::string text = edge_text(state.range(0));
-  for ([[maybe_unused]] auto _ : state) {
-    benchmark::DoNotOptimize(parse_edge_list(text, "bench"));
-  }
-  count_bytes(state, text);
+  time_parsing(state, edge_text(state.range(0)), [](const std::string& text) {
+    return parse_edge_list(text, "bench");
+  });
 }
 BENCHMARK(parse_edges)->ArgName("edges")->Arg(20000)->Arg(1000000)->Unit(benchmark::kMillisecond);
 

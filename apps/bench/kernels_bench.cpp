@@ -31,7 +31,7 @@ void gemm_rate(benchmark::State& state) {
     gemm(transposed ? Trans::kYes : Trans::kNo, A, Trans::kNo, B, C);
     benchmark::DoNotOptimize(C.data());
   }
-  count_flops(state, multiply_flops(m, n, k));
+  count_rate(state, "flop/s", multiply_flops(m, n, k));
   state.SetLabel(instruction_set());
 }
 BENCHMARK(gemm_rate)
@@ -58,7 +58,7 @@ void blas_gemm_rate(benchmark::State& state) {
     blas_gemm(A, B, C);
     benchmark::DoNotOptimize(C.data());
   }
-  count_flops(state, multiply_flops(m, n, k));
+  count_rate(state, "flop/s", multiply_flops(m, n, k));
   state.SetLabel(blas_info().library + " " + blas_info().core);
 }
 BENCHMARK(blas_gemm_rate)
@@ -90,7 +90,8 @@ void sparse_apply_rate(benchmark::State& state) {
     sparse_apply(A, X, Y);
     benchmark::DoNotOptimize(Y.data());
   }
-  count_flops(state, 2.0 * static_cast<double>(A.nonZeros()) * static_cast<double>(X.cols()));
+  count_rate(
+      state, "flop/s", 2.0 * static_cast<double>(A.nonZeros()) * static_cast<double>(X.cols()));
 }
 BENCHMARK(sparse_apply_rate)
     ->ArgNames({"n", "columns"})

@@ -36,11 +36,6 @@ std::uint64_t sum_of_words(const std::vector<std::uint8_t>& data) {
   return sum;
 }
 
-void count_bytes(benchmark::State& state, double per_iteration) {
-  state.counters["bytes/s"] = benchmark::Counter(
-      per_iteration * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
-}
-
 PackedMatrix packed_matrix(Index n, int bits) {
   const std::vector<std::uint8_t> widths(static_cast<std::size_t>(n),
                                          static_cast<std::uint8_t>(bits));
@@ -55,7 +50,7 @@ void packed_product(benchmark::State& state) {
   for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(transposed ? A.apply_transpose(x) : A.apply(x));
   }
-  count_bytes(state, static_cast<double>(A.storage().bytes));
+  count_rate(state, "bytes/s", static_cast<double>(A.storage().bytes));
 }
 
 void packed_dense_product(benchmark::State& state) {
@@ -67,7 +62,7 @@ void packed_dense_product(benchmark::State& state) {
     benchmark::DoNotOptimize(transposed ? kernels::transpose_product(A, x)
                                         : kernels::product(A, x));
   }
-  count_bytes(state, 8.0 * static_cast<double>(A.size()));
+  count_rate(state, "bytes/s", 8.0 * static_cast<double>(A.size()));
 }
 
 /// Block matrix of exp(-|i - j| / 20) + cos((i + j) / 100) with relative error 10^-digits.
@@ -90,14 +85,14 @@ void packed_blocks_product(benchmark::State& state) {
   const BlockMatrix H = blocks_of(state.range(0), state.range(1));
   const Matrix x = Matrix::Random(H.cols(), 1);
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(H.apply(x));
-  count_bytes(state, static_cast<double>(H.storage().bytes));
+  count_rate(state, "bytes/s", static_cast<double>(H.storage().bytes));
 }
 
 /// Lower bound on the time of both products: reads each byte once.
 void packed_read(benchmark::State& state) {
   const std::vector<std::uint8_t> data(static_cast<std::size_t>(state.range(0)), 1);
   for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(sum_of_words(data));
-  count_bytes(state, static_cast<double>(data.size()));
+  count_rate(state, "bytes/s", static_cast<double>(data.size()));
 }
 
 void product_sizes(benchmark::internal::Benchmark* bench) {

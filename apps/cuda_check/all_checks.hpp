@@ -1,6 +1,5 @@
 #pragma once
 
-#include "bench_checks.hpp"
 #include "checker.hpp"
 #include "chord_checks.hpp"
 #include "chord_objective_checks.hpp"
@@ -29,26 +28,34 @@ void check_transfers(Checker<Queue>& check) {
     std::fill(numbers.begin(), numbers.end(), -2.0F);
   }
   for (std::size_t i = 0; i < sent.size(); ++i) {
-    check.expect_equal(check.numbers(arrays[i].data(), arrays[i].size()),
-                       sent[i],
-                       "a copy of " + std::to_string(sent[i].size()) + " numbers");
+    check.expect_equal(
+        check.numbers(arrays[i]), sent[i], text("a copy of %zu numbers", sent[i].size()));
   }
+}
+
+/// Checks the kernels for numbers of type T.
+template <class T, class Queue>
+void check_precision_of(Checker<Queue>& check) {
+  check_chord<T>(check);
+  check_multi_vector<T>(check);
+  check_kernels<T>(check);
+  check_block_layout<T>(check);
+  check_gemm<T>(check);
+  check_sums<T>(check);
+  check_psf<T>(check);
 }
 
 template <class Queue>
 void check_all(const Queue& queue, Results& results) {
   Checker<Queue> check(queue, results);
   check_transfers(check);
-  check_chord(check);
+  check_precision_of<float>(check);
+  check_precision_of<double>(check);
   check_chord_objective(check);
-  check_kernels(check);
-  check_gemm(check);
-  check_sums(check);
-  check_psf(check);
+  check_numbers(check);
   check_softmax(check);
   check_training(check);
   check_models(check);
-  check_bench(check);
 }
 
 }  // namespace matapprox::cuda

@@ -1,33 +1,10 @@
 #pragma once
 
+#include "bench/host_objective.hpp"
 #include "chord_checks.hpp"
 #include "device/cuda/kernels/chord_objective.hpp"
 
 namespace matapprox::cuda {
-
-using Dense = std::vector<double>;  // row-major n x n
-
-inline Dense dense_product(const Dense& A, const Dense& B, Index n) {
-  Dense C(A.size());
-  for (Index i = 0; i < n; ++i) {
-    for (Index k = 0; k < n; ++k) {
-      for (Index j = 0; j < n; ++j) {
-        C[static_cast<std::size_t>(i * n + j)] +=
-            A[static_cast<std::size_t>(i * n + k)] * B[static_cast<std::size_t>(k * n + j)];
-      }
-    }
-  }
-  return C;
-}
-
-inline Dense dense_transpose(const Dense& A, Index n) {
-  Dense B(A.size());
-  for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j)
-      B[static_cast<std::size_t>(j * n + i)] = A[static_cast<std::size_t>(i * n + j)];
-  }
-  return B;
-}
 
 /// The fit by dense formulas: f = 1/2 <(W - X) S, W - X>, where S is diagonal and counts how many
 /// times each column is listed; df/dW_m = L^T (W - X) S R^T at the stored entries, with L =
@@ -48,12 +25,10 @@ class DenseFit {
     const Index n = shape_.order;
     std::vector<double> gradient;
     for (Index m = 0; m < shape_.factors(); ++m) {
-      const Dense D = dense_product(
-          dense_product(dense_transpose(before(m), n), G, n), dense_transpose(after(m), n), n);
-      for (Index i = 0; i < n; ++i) {
-        for (const Index offset : shape_.offsets[static_cast<std::size_t>(m)])
-          gradient.push_back(D[static_cast<std::size_t>(i * n + (i + offset) % n)]);
-      }
+      const Dense left = dense_product(before(m), G, n, n, n, true);
+      const Dense D = dense_product(left, dense_transpose(after(m), n, n), n, n, n);
+      visit_links(
+          shape_, m, [&](Index i, Index j, Index /*value*/) { gradient.push_back(D[i * n + j]); });
     }
     return gradient;
   }
@@ -61,9 +36,9 @@ class DenseFit {
  private:
   Dense product(Index first, Index last) const {
     const Index n = shape_.order;
-    Dense P(static_cast<std::size_t>(n * n));
-    for (Index i = 0; i < n; ++i) P[static_cast<std::size_t>(i * n + i)] = 1;
-    for (Index m = first; m < last; ++m) P = dense_product(P, W_[static_cast<std::size_t>(m)], n);
+    Dense P(n * n);
+    for (Index i = 0; i < n; ++i) P[i * n + i] = 1;
+    for (Index m = first; m < last; ++m) P = dense_product(P, W_[m], n, n, n);
     return P;
   }
 
@@ -76,8 +51,8 @@ template <class T>
 void make_symmetric(std::vector<T>& A, Index n) {
   for (Index i = 0; i < n; ++i) {
     for (Index j = 0; j < i; ++j) {
-      T& low = A[static_cast<std::size_t>(i * n + j)];
-      T& high = A[static_cast<std::size_t>(j * n + i)];
+      T& low = A[i * n + j];
+      T& high = A[j * n + i];
       low = high = (low + high) / T(2);
     }
   }
@@ -85,11 +60,10 @@ void make_symmetric(std::vector<T>& A, Index n) {
 
 /// Multiplies column j of A by the number of times that it is listed.
 inline Dense times_listed(Dense A, const std::vector<Index>& columns, Index n) {
-  std::vector<double> times(static_cast<std::size_t>(n));
-  for (const Index c : columns) times[static_cast<std::size_t>(c)] += 1;
+  std::vector<double> times(n);
+  for (const Index c : columns) times[c] += 1;
   for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j)
-      A[static_cast<std::size_t>(i * n + j)] *= times[static_cast<std::size_t>(j)];
+    for (Index j = 0; j < n; ++j) A[i * n + j] *= times[j];
   }
   return A;
 }
@@ -101,8 +75,7 @@ void check_chord_fit(Checker<Queue>& check,
                      Index width) {
   const Index n = shape.order;
   const Index numbers = shape.stored_numbers();
-  const std::string name =
-      "chord fit, N = " + std::to_string(n) + ", panels of " + std::to_string(width);
+  const std::string name = text("chord fit, N = %ld, panels of %ld", n, width);
   const auto values = test_numbers<T>(numbers, 6);
   auto X = test_numbers<T>(n * n, 8);
   if (shape.symmetrized) make_symmetric(X, n);
@@ -133,7 +106,7 @@ void check_chord_fit(Checker<Queue>& check,
   const Dense weighted = times_listed(R, listed, n);
   double wanted = 0;
   for (std::size_t i = 0; i < R.size(); ++i) wanted += 0.5 * R[i] * weighted[i];
-  check.expect_close(std::vector<double>{f}, std::vector<double>{wanted}, kRounding<T>, name);
+  check.expect_close(f, wanted, kRounding<T>, name);
   check.expect_close(
       to_host(gradient), dense.pull_back(weighted), kRounding<T>, name + ", gradient");
 
@@ -169,7 +142,7 @@ void check_sparse_panel(Checker<Queue>& check) {
                                    4,
                                    width,
                                    panel.data()});
-  std::vector<double> wanted(static_cast<std::size_t>(n * width));
+  std::vector<double> wanted(n * width);
   for (std::size_t c = 0; c < listed.size(); ++c) {
     const auto j = static_cast<std::size_t>(listed[c]);
     for (Index e = starts[j]; e < starts[j + 1]; ++e) {
@@ -178,8 +151,34 @@ void check_sparse_panel(Checker<Queue>& check) {
           static_cast<double>(values[at]) / static_cast<double>(unit);
     }
   }
-  check.expect_close(
-      check.numbers(panel.data(), n * width), wanted, kRounding<T>, "columns of a sparse matrix");
+  check.expect_rounded(panel, wanted, "columns of a sparse matrix");
+}
+
+/// Checks the reference that the benchmark measures a GPU against.
+template <class Queue>
+void check_host_objective(Checker<Queue>& check, const ChordShape& shape, int threads) {
+  const Index n = shape.order;
+  const auto values = test_numbers<double>(shape.stored_numbers(), 81);
+  const auto X = test_numbers<double>(n * n, 82);
+  std::vector<double> got;
+  const double f = host_objective(shape, values, X, threads, got);
+
+  std::vector<Index> all;
+  for (Index c = 0; c < n; ++c) all.push_back(c);
+  const auto columns = check.array(all);
+  const auto target = check.array(X);
+  const auto device_values = check.array(values);
+  auto gradient = check.template zeros<double>(shape.stored_numbers());
+  ChordObjective<double, Queue> objective(check.queue(), shape, 8);
+  const double wanted =
+      objective.evaluate(device_values.data(),
+                         columns.data(),
+                         n,
+                         DenseColumns<double>{target.data(), n, 8, columns.data()},
+                         gradient.data());
+  const std::string name = text("the host's objective, N = %ld", n);
+  check.expect_close(f, wanted, 1e-12, name);
+  check.expect_close(got, check.numbers(gradient), 1e-12, name + ", gradient");
 }
 
 template <class Queue>
@@ -205,6 +204,8 @@ void check_chord_objective(Checker<Queue>& check) {
     check_chord_fit<double>(check, symmetrized, all, 16);
     check_chord_fit<float>(check, symmetrized, all, 3);
   }
+  for (const Index n : {1, 3, 37, 64}) check_host_objective(check, reference_shape(n), 2);
+  check_host_objective(check, {11, {{3}, {10, 0, 5}}}, 3);
 }
 
 }  // namespace matapprox::cuda

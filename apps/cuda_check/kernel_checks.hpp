@@ -1,10 +1,14 @@
 #pragma once
 
+#include <numeric>
+
 #include "checker.hpp"
+#include "device/cuda/kernel_factors.hpp"
 #include "device/cuda/kernels/block_layout.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 #include "device/cuda/kernels/multi_vector.hpp"
 #include "device/cuda/kernels/normal.hpp"
+#include "device/cuda/tall_cholesky.hpp"
 
 namespace matapprox::cuda {
 
@@ -17,9 +21,7 @@ struct KernelExample {
   std::vector<T> coordinates;
   KernelFormula<T> formula;
 
-  double at(Index i, int f) const {
-    return static_cast<double>(coordinates[static_cast<std::size_t>(f * count + i)]);
-  }
+  double at(Index i, int f) const { return static_cast<double>(coordinates[f * count + i]); }
 };
 
 /// Entry (i, j) by its formula with bandwidth 0.8.
@@ -89,9 +91,7 @@ template <class T>
 KernelExample<T> kernel_example(KernelKind kind, Index count, int dimension) {
   KernelExample<T> example{
       count, dimension, test_numbers<T>(count * dimension, 21), kernel_formula<T>(kind, dimension)};
-  const auto entry = [&](Index i, int f) -> T& {
-    return example.coordinates[static_cast<std::size_t>(f * count + i)];
-  };
+  const auto entry = [&](Index i, int f) -> T& { return example.coordinates[f * count + i]; };
   for (int f = 0; f < dimension; ++f) {
     entry(count - 1, f) = entry(0, f);
     if (count > 2) entry(count / 2, f) = 0;
@@ -107,9 +107,11 @@ KernelExample<T> kernel_example(KernelKind kind, Index count, int dimension) {
 }
 
 inline std::string kernel_name(KernelKind kind, Index count, int dimension, std::size_t bytes) {
-  return "kernel " + std::to_string(static_cast<int>(kind)) + ", " + std::to_string(count) +
-         " points in " + std::to_string(dimension) + " dimensions, " + std::to_string(8 * bytes) +
-         " bits";
+  return text("kernel %d, %ld points in %d dimensions, %zu bits",
+              static_cast<int>(kind),
+              count,
+              dimension,
+              8 * bytes);
 }
 
 /// Checks columns against the formula; the diagonal must be exactly 1 where the formula gives 1.
@@ -126,7 +128,7 @@ void check_kernel_columns(Checker<Queue>& check, const KernelExample<T>& example
   const KernelMatrix<T, Queue> K(
       check.queue(), {n, example.dimension, coordinates.data()}, example.formula);
   K.columns(chosen.data(), count, out.data());
-  const auto got = check.numbers(out.data(), out.size());
+  const auto got = check.numbers(out);
   std::vector<double> wanted;
   bool diagonal_is_exact = true;
   for (std::size_t c = 0; c < J.size(); ++c) {
@@ -147,15 +149,13 @@ void check_kernel_columns(Checker<Queue>& check, const KernelExample<T>& example
   const T unit = T(3);
   auto some = check.array(std::vector<T>(static_cast<std::size_t>(n * width), T(5)));
   K.panel(chosen.data(), count, width, unit, some.data());
-  std::vector<double> row_major(static_cast<std::size_t>(n * width));
+  std::vector<double> row_major(n * width);
   for (Index i = 0; i < n; ++i) {
     for (Index c = 0; c < count; ++c) {
-      row_major[static_cast<std::size_t>(i * width + c)] =
-          wanted[static_cast<std::size_t>(c * n + i)] / static_cast<double>(unit);
+      row_major[i * width + c] = wanted[c * n + i] / static_cast<double>(unit);
     }
   }
-  check.expect_close(
-      check.numbers(some.data(), some.size()), row_major, kRounding<T>, name + " in a panel");
+  check.expect_rounded(some, row_major, name + " in a panel");
 }
 
 template <class T, class Queue>
@@ -168,21 +168,14 @@ void check_kernel_product(Checker<Queue>& check, const KernelExample<T>& example
   const KernelMatrix<T, Queue> K(
       check.queue(), {n, example.dimension, coordinates.data()}, example.formula);
   K.multiply(x.data(), y.data(), columns);
-  std::vector<double> wanted(static_cast<std::size_t>(n * columns));
+  Dense entries;
   for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j) {
-      const double entry = kernel_entry(example, i, j);
-      for (Index c = 0; c < columns; ++c) {
-        wanted[static_cast<std::size_t>(i * columns + c)] +=
-            entry * static_cast<double>(X[static_cast<std::size_t>(j * columns + c)]);
-      }
-    }
+    for (Index j = 0; j < n; ++j) entries.push_back(kernel_entry(example, i, j));
   }
-  check.expect_close(check.numbers(y.data(), y.size()),
-                     wanted,
-                     kRounding<T>,
-                     kernel_name(example.formula.kind, n, example.dimension, sizeof(T)) +
-                         ", product with " + std::to_string(columns) + " columns");
+  check.expect_rounded(y,
+                       dense_product(entries, Dense(X.begin(), X.end()), n, n, columns),
+                       kernel_name(example.formula.kind, n, example.dimension, sizeof(T)) +
+                           text(", product with %ld columns", columns));
 }
 
 /// Checks that the diagonal of K I is exactly 1, even where rounding would give less.
@@ -198,13 +191,13 @@ void check_cosine_product(Checker<Queue>& check) {
     const auto x = check.array(identity);
     auto y = check.template zeros<T>(37 * 37);
     K.multiply(x.data(), y.data(), 37);
-    const auto got = check.numbers(y.data(), y.size());
+    const auto got = check.numbers(y);
     std::vector<T> diagonal;
     std::vector<T> wanted(37, T(1));
     wanted[37 / 2] = 0;  // the point that is 0
     for (std::size_t i = 0; i < 37; ++i) diagonal.push_back(got[i * 38]);
     check.expect_equal(
-        diagonal, wanted, "diagonal of the cosine in " + std::to_string(dimension) + " dimensions");
+        diagonal, wanted, text("diagonal of the cosine in %d dimensions", dimension));
   }
 }
 
@@ -226,7 +219,7 @@ void check_kernel_overflow(Checker<Queue>& check) {
 }
 
 template <class T, class Queue>
-void check_kernels_of(Checker<Queue>& check) {
+void check_kernels(Checker<Queue>& check) {
   check_cosine_product<T>(check);
   check_kernel_overflow<T>(check);
   for (int k = 0; k <= static_cast<int>(KernelKind::kCosine); ++k) {
@@ -244,10 +237,10 @@ void check_kernels_of(Checker<Queue>& check) {
 }
 
 template <class T, class Queue>
-void check_block_layout_of(Checker<Queue>& check) {
+void check_block_layout(Checker<Queue>& check) {
   for (const Index rows : {1, 2, 3, 37, 1000}) {
     for (const Index columns : {1, 3, 32, 45}) {
-      const std::string name = std::to_string(rows) + " x " + std::to_string(columns);
+      const std::string name = text("%ld x %ld", rows, columns);
       const auto numbers = test_numbers<T>(rows * columns, 23);
       const auto from = check.array(numbers);
       auto to = check.template zeros<T>(rows * columns);
@@ -261,26 +254,26 @@ void check_block_layout_of(Checker<Queue>& check) {
       std::vector<T> means;
       for (Index i = 0; i < rows; ++i) {
         for (Index j = 0; j < columns; ++j) {
-          const T number = numbers[static_cast<std::size_t>(j * rows + i)];
+          const T number = numbers[j * rows + i];
           transposed.push_back(number);
-          wanted.push_back(scales[static_cast<std::size_t>(i)] * number);
+          wanted.push_back(scales[i] * number);
           means.push_back((transposed.back() + wanted.back()) / 2);
         }
       }
-      check.expect_equal(check.numbers(to.data(), to.size()), transposed, "transpose, " + name);
-      check.expect_equal(check.numbers(scaled.data(), scaled.size()), wanted, "scaled, " + name);
+      check.expect_equal(check.numbers(to), transposed, "transpose, " + name);
+      check.expect_equal(check.numbers(scaled), wanted, "scaled, " + name);
       check.queue().run(Average<T>{scaled.data(), to.data(), rows * columns});
-      check.expect_equal(check.numbers(to.data(), to.size()), means, "mean, " + name);
+      check.expect_equal(check.numbers(to), means, "mean, " + name);
     }
   }
 }
 
 template <class T, class Queue>
-void check_multi_vector_of(Checker<Queue>& check) {
+void check_multi_vector(Checker<Queue>& check) {
   const std::vector<Index> S{2, 0, 2, 1};
   for (const Index rows : {3, 37, 1000}) {
     for (const Index columns : {1, 2, 17}) {
-      const std::string name = std::to_string(rows) + " x " + std::to_string(columns);
+      const std::string name = text("%ld x %ld", rows, columns);
       const auto numbers = test_numbers<T>(rows * columns, 25);
       const auto from = check.array(numbers);
       const auto chosen = check.array(S);
@@ -289,17 +282,16 @@ void check_multi_vector_of(Checker<Queue>& check) {
       auto squares = check.template zeros<T>(rows);
       check.queue().run(RowSquares<T>{from.data(), squares.data(), rows, columns});
       std::vector<T> wanted;
-      std::vector<double> sums(static_cast<std::size_t>(rows));
+      std::vector<double> sums(rows);
       for (Index c = 0; c < columns; ++c) {
-        for (const Index i : S) wanted.push_back(numbers[static_cast<std::size_t>(c * rows + i)]);
+        for (const Index i : S) wanted.push_back(numbers[c * rows + i]);
         for (Index i = 0; i < rows; ++i) {
-          const auto value = static_cast<double>(numbers[static_cast<std::size_t>(c * rows + i)]);
-          sums[static_cast<std::size_t>(i)] += value * value;
+          const auto value = static_cast<double>(numbers[c * rows + i]);
+          sums[i] += value * value;
         }
       }
-      check.expect_equal(check.numbers(found.data(), found.size()), wanted, "rows of " + name);
-      check.expect_close(
-          check.numbers(squares.data(), rows), sums, kRounding<T>, "squares of rows, " + name);
+      check.expect_equal(check.numbers(found), wanted, "rows of " + name);
+      check.expect_rounded(squares, sums, "squares of rows, " + name);
     }
   }
 }
@@ -316,13 +308,12 @@ void check_largest(Checker<Queue>& check) {
       kernel.parts = parts.data();
       check.queue().run(kernel);
       double result = 0;
-      for (const double part : check.numbers(parts.data(), parts.size()))
-        result = LargestNumbers::larger(result, part);
+      for (const double part : check.numbers(parts)) result = LargestNumbers::larger(result, part);
       return result;
     };
-    const std::string name = "largest of " + std::to_string(count);
+    const std::string name = text("largest of %ld", count);
     for (const Index at : {Index{0}, count / 2, count - 1}) {
-      double& number = numbers[static_cast<std::size_t>(at)];
+      double& number = numbers[at];
       number = -2;
       check.expect(largest() == 2, name);
       number = -std::numeric_limits<double>::infinity();
@@ -342,7 +333,7 @@ void check_normal_numbers(Checker<Queue>& check) {
       const Index rows = 1001;
       auto numbers = check.template zeros<double>(rows * columns);
       check.queue().run(NormalNumbers{1, 1, first, numbers.data(), rows, columns});
-      const auto got = check.numbers(numbers.data(), numbers.size());
+      const auto got = check.numbers(numbers);
       std::vector<double> wanted;
       for (Index j = first; j < first + columns; ++j) {
         for (Index i = 0; i < rows; ++i) {
@@ -350,8 +341,7 @@ void check_normal_numbers(Checker<Queue>& check) {
           wanted.push_back(j % 2 == 0 ? pair.even : pair.odd);
         }
       }
-      const std::string name =
-          std::to_string(columns) + " columns of normal numbers from " + std::to_string(first);
+      const std::string name = text("%ld columns of normal numbers from %ld", columns, first);
       check.expect_equal(got, wanted, name);
       const double known = first == 0 ? 2.0056205499002466 : -1.3306178005989306;
       check.expect(got[first == 0 ? 0 : 2] == known, name + ": the check value");
@@ -359,16 +349,90 @@ void check_normal_numbers(Checker<Queue>& check) {
   }
 }
 
+/// L^-T of the Cholesky factor L of H, n x n: its columns are the unit vectors, orthonormalized one
+/// after another with respect to H.
+inline std::vector<double> inverse_factor(const std::vector<double>& H, std::size_t n) {
+  std::vector<double> M(n * n);
+  const auto inner = [&](std::size_t a, std::size_t b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n * n; ++i) sum += M[a * n + i / n] * H[i] * M[b * n + i % n];
+    return sum;
+  };
+  for (std::size_t c = 0; c < n; ++c) {
+    M[c * n + c] = 1;
+    for (std::size_t l = 0; l < c; ++l) {
+      const double overlap = inner(l, c);
+      for (std::size_t i = 0; i < n; ++i) M[c * n + i] -= overlap * M[l * n + i];
+    }
+    const double length = std::sqrt(inner(c, c));
+    for (std::size_t i = 0; i < n; ++i) M[c * n + i] /= length;
+  }
+  return M;
+}
+
+/// Checks a partial Cholesky factorization in rounds that keep some of the proposed columns: F F^T
+/// equals K in the columns of all landmarks, and squares are those of the newest columns of F.
 template <class Queue>
-void check_kernels(Checker<Queue>& check) {
+void check_tall_cholesky(Checker<Queue>& check) {
+  constexpr Index n = 300;
+  const auto example = kernel_example<double>(KernelKind::kGaussian, n, 8);
+  const KernelFactor<Queue> kernel(check.queue(),
+                                   {n, 8, example.coordinates.data(), example.formula});
+  TallCholesky<Queue> tall(check.queue(), kernel, 8);
+  const std::vector<Index> positions{0, 2, 3};
+  std::vector<Index> landmarks;
+  std::vector<double> squares(n);
+  for (const auto& S : std::vector<std::vector<Index>>{{5, 250, 17, 120}, {8, 61, 100, 40}}) {
+    const std::size_t before = landmarks.size();
+    std::vector<double> own(16);
+    std::vector<double> rows(4 * before);
+    tall.propose(S, own.data());
+    tall.factor_rows(S, rows.data());
+    std::vector<double> F_T;
+    for (std::size_t l = 0; l < before; ++l) {
+      for (const std::size_t i : {0, 2, 3}) F_T.push_back(rows[l * 4 + i]);
+    }
+    std::vector<double> H;
+    for (const std::size_t j : {0, 2, 3}) {
+      for (const std::size_t i : {0, 2, 3}) {
+        double left = own[j * 4 + i];
+        for (std::size_t l = 0; l < before; ++l) left -= rows[l * 4 + i] * rows[l * 4 + j];
+        H.push_back(left);
+      }
+      landmarks.push_back(S[j]);
+    }
+    tall.accept(positions, F_T.data(), inverse_factor(H, 3).data(), squares.data());
+  }
+  std::vector<Index> all(n);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<double> F(n * landmarks.size());
+  tall.factor_rows(all, F.data());
+  std::vector<double> got;
+  std::vector<double> wanted;
+  std::vector<double> newest(n);
+  for (const Index j : landmarks) {
+    for (Index i = 0; i < n; ++i) {
+      double sum = 0;
+      for (Index l = 0; l < tall.kept(); ++l) sum += F[l * n + i] * F[l * n + j];
+      got.push_back(sum);
+      wanted.push_back(kernel_entry(example, i, j));
+    }
+  }
+  for (Index i = 0; i < n; ++i) {
+    for (Index l = tall.kept() - 3; l < tall.kept(); ++l) newest[i] += F[l * n + i] * F[l * n + i];
+  }
+  check.expect_close(got, wanted, 1e-10, "partial Cholesky, F F^T at the landmarks");
+  check.expect_close(squares, newest, 1e-12, "partial Cholesky, squares");
+  std::vector<double> columns(wanted.size());
+  tall.download_columns(columns.data());
+  check.expect_close(columns, wanted, 1e-12, "partial Cholesky, its columns");
+}
+
+template <class Queue>
+void check_numbers(Checker<Queue>& check) {
   check_largest(check);
   check_normal_numbers(check);
-  check_multi_vector_of<float>(check);
-  check_multi_vector_of<double>(check);
-  check_kernels_of<float>(check);
-  check_kernels_of<double>(check);
-  check_block_layout_of<float>(check);
-  check_block_layout_of<double>(check);
+  check_tall_cholesky(check);
 }
 
 }  // namespace matapprox::cuda

@@ -108,9 +108,7 @@ void check_precision(Checker<Queue>& check) {
   const auto parameters = test_numbers<float>(model.parameters, 33);
   const auto gradient = [&](auto zero) {
     using T = decltype(zero);
-    StepSettings settings;
-    settings.parts = {{0, model.parameters, 1}};
-    ModelTraining<T, Queue> training(check.queue(), model, settings);
+    auto training = training_of<T>(check.queue(), model);
     const TestBatch<T> batch(model, true);
     training.upload(batch.host());
     const std::vector<T> start(parameters.begin(), parameters.end());

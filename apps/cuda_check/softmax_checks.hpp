@@ -17,7 +17,7 @@ struct DenseSoftmax {
                const double* k,
                const SoftmaxShape& shape,
                const std::uint8_t* mask)
-      : n(shape.queries), p(shape.width), probabilities(static_cast<std::size_t>(n * n)) {
+      : n(shape.queries), p(shape.width), probabilities(n * n) {
     for (Index i = 0; i < n; ++i) {
       double* row = probabilities.data() + i * n;
       double sum = 0;
@@ -36,7 +36,7 @@ struct DenseSoftmax {
     std::fill_n(to, n * p, 0.0);
     for (Index i = 0; i < n; ++i) {
       for (Index j = 0; j < n; ++j) {
-        const double a = A[static_cast<std::size_t>(transposed ? j * n + i : i * n + j)];
+        const double a = A[transposed ? j * n + i : i * n + j];
         for (Index c = 0; c < p; ++c) to[i * p + c] += a * x[j * p + c];
       }
     }
@@ -111,8 +111,10 @@ void check_softmax_of(Checker<Queue>& check, const SoftmaxShape& shape, bool mas
   softmax.forward(pass, {q.data(), k.data(), v.data()}, h.data());
   softmax.backward(
       pass, {q.data(), k.data(), v.data()}, h.data(), dh.data(), {dq.data(), dk.data(), dv.data()});
-  const std::string name = "softmax, N = " + std::to_string(shape.queries) +
-                           (shape.causal ? ", causal" : "") + (masked ? ", masked" : "");
+  const std::string name = text("softmax, N = %ld%s%s",
+                                shape.queries,
+                                shape.causal ? ", causal" : "",
+                                masked ? ", masked" : "");
   const T* got[] = {h.data(), dq.data(), dk.data(), dv.data()};
   const char* what[] = {", H", ", dQ", ", dK", ", dV"};
   // The probability of a single key is 1 for any score, so dQ and dK are rounding errors only.

@@ -66,13 +66,13 @@ struct TestBatch {
 };
 
 /// Creates a training of all parameters, unless the settings select parts.
-template <class Queue>
-ModelTraining<double, Queue> training_of(const Queue& queue,
-                                         const ModelShape& model,
-                                         const StepSettings& settings) {
+template <class T = double, class Queue>
+ModelTraining<T, Queue> training_of(const Queue& queue,
+                                    const ModelShape& model,
+                                    const StepSettings& settings = {}) {
   StepSettings own = settings;
   if (own.parts.empty()) own.parts = {{0, laid_out(model).parameters, 1}};
-  return ModelTraining<double, Queue>(queue, laid_out(model), own);
+  return ModelTraining<T, Queue>(queue, laid_out(model), own);
 }
 
 template <class Queue>
@@ -104,12 +104,12 @@ void check_gradient(Checker<Queue>& check,
                     const ModelShape& model,
                     bool masked,
                     const std::string& name) {
-  auto training = training_of(check.queue(), model, {});
+  auto training = training_of(check.queue(), model);
   const TestBatch<double> batch(model, masked);
   training.upload(batch.host());
   const Index size = training.size();
   const auto at = test_numbers<double>(size, 31);
-  std::vector<double> gradient(static_cast<std::size_t>(size));
+  std::vector<double> gradient(size);
   training.set_parameters(at.data());
   training.run_gradient();
   training.gradient(gradient.data());
@@ -163,7 +163,7 @@ void check_gradients(Checker<Queue>& check) {
 
 template <class Queue>
 std::vector<double> parameters_of(const ModelTraining<double, Queue>& training) {
-  std::vector<double> parameters(static_cast<std::size_t>(training.size()));
+  std::vector<double> parameters(training.size());
   training.parameters(parameters.data());
   return parameters;
 }
@@ -190,8 +190,7 @@ void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
   std::vector<double> gradient(x.size());
   constexpr double kRate = 1e-4;
   double losses = 0;
-  const std::string name =
-      "optimizer " + std::to_string(static_cast<int>(kind)) + ", clip " + std::to_string(clip);
+  const std::string name = text("optimizer %d, clip %g", static_cast<int>(kind), clip);
   for (int t = 1; t <= 3; ++t) {
     losses += mean_loss(check, training, x);
     training.take_step(kRate);
@@ -233,7 +232,7 @@ template <class Queue>
 void check_stop(Checker<Queue>& check) {
   ModelShape model = small_model(2, 5);
   model.features = 2;
-  auto training = training_of(check.queue(), model, {});
+  auto training = training_of(check.queue(), model);
   TestBatch<double> batch(model, false);
   const auto x = test_numbers<double>(training.size(), 52);
   training.set_parameters(x.data());

@@ -12,23 +12,12 @@ namespace matapprox {
 /// for five distances d, mod N. The weight of an edge is a random number times s_i s_j, that of a
 /// loop s_i^2, where the s are (1 + r)^-0.3 for a permutation r of the nodes: few nodes carry most
 /// of the weight, as in graphs of the web, and the leading singular values are well separated.
-class Graph {
- public:
-  static constexpr int kDistances = 5;
+inline constexpr int kDistances = 5;
+std::array<Index, kDistances> graph_distances(Index nodes);
 
-  explicit Graph(Index nodes);
-
-  Index nodes() const { return nodes_; }
-  const std::array<Index, kDistances>& distances() const { return distances_; }
-  /// Rows of this process, as distributed by PETSc. All processes of `comm` call it together.
-  Mat rows_of(MPI_Comm comm) const;
-
- private:
-  double strength(Index i) const;
-  double weight(Index from, Index to, Index k) const;
-
-  Index nodes_;
-  std::array<Index, kDistances> distances_{};
-};
+/// Returns the matrix of the graph, of which each process makes the rows that PETSc gives it. All
+/// processes of `comm` call it together, and each destroys the matrix. `nodes` is not a multiple of
+/// 7919.
+Mat graph_matrix(Index nodes, MPI_Comm comm);
 
 }  // namespace matapprox

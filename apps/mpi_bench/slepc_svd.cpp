@@ -1,9 +1,14 @@
 #include "slepc_svd.hpp"
 
+#ifdef MATAPPROX_WITH_SLEPC
 #include <slepcsvd.h>
+#else
+#include <stdexcept>
+#endif
 
 namespace matapprox {
 
+#ifdef MATAPPROX_WITH_SLEPC
 bool slepc_is_available() { return true; }
 
 SlepcSvd slepc_svd(Mat A, PetscInt count, double tolerance) {
@@ -30,5 +35,12 @@ SlepcSvd slepc_svd(Mat A, PetscInt count, double tolerance) {
   SlepcFinalize();
   return result;
 }
+#else
+bool slepc_is_available() { return false; }
+
+SlepcSvd slepc_svd(Mat /*A*/, PetscInt /*count*/, double /*tolerance*/) {
+  throw std::runtime_error("this build has no SLEPc (Debian: libslepc64-real-dev)");
+}
+#endif
 
 }  // namespace matapprox

@@ -1,23 +1,23 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
 
+/// Sizes of the steps, each a multiple of the number of processes.
 struct StepsArguments {
-  Index nodes = 2000000;   ///< graph: a multiple of the number of processes
-  Index order = 1 << 18;   ///< Chord chain: likewise
-  Index points = 1 << 14;  ///< kernel matrix: likewise
-  int repetitions = 9;
-  std::string only = {};  ///< runs only steps whose names contain this text
+  Index nodes = 2000000;   ///< order of the graph
+  Index order = 1 << 18;   ///< order of the Chord chain
+  Index points = 1 << 14;  ///< order of the kernel matrix
 };
 
-/// Measures the median times of one command and of the steps that methods consist of, over all
-/// processes of MPI_COMM_WORLD, beside the predictions of the cost model in docs/distributed.md.
-/// All processes call it together; the first gets the result, the others nothing.
+/// Measures the rates of this machine (measure_rates) and the median times of one command and of
+/// the steps that methods consist of, over all processes of MPI_COMM_WORLD. `scripts/figures
+/// measure mpi_steps` computes the times of the cost model in docs/distributed.md from the rates
+/// and the sizes in the result. All processes call it together; the first gets the result, the
+/// others nothing. Throws InvalidArgument for a size that is not a multiple.
 nlohmann::json run_steps(const StepsArguments& arguments);
 
 }  // namespace matapprox

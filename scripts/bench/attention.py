@@ -21,6 +21,8 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from common import parser, write
+
 STEPS = {128: 200, 1024: 30, 4096: 6, 16384: 2}
 
 
@@ -117,54 +119,37 @@ def torch_step(length):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/default/bin/matapprox")
-    parser.add_argument("--lengths", default="128,1024")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-torch", action="store_true")
-    parser.add_argument("--threads", action="store_true")
-    parser.add_argument("--python", default=sys.executable, help="Python interpreter with torch")
-    parser.add_argument("--json", help="also write the results to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
-    parser.add_argument("--torch-step", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    arguments = parser(__doc__, program="matapprox", rounds=3)
+    arguments.add_argument("--lengths", default="128,1024")
+    arguments.add_argument("--no-torch", action="store_true")
+    arguments.add_argument("--threads", action="store_true")
+    arguments.add_argument("--python", default=sys.executable, help="Python interpreter with torch")
+    arguments.add_argument("--torch-step", type=int, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
     if options.torch_step:
         torch_step(options.torch_step)
         return
     if options.small:
         options.lengths, options.rounds = "32", 1
-    print(f"load average {os.getloadavg()[0]:.1f}")
     rows = []
     for length in [int(each) for each in options.lengths.split(",")]:
-        own, peers, memory, peer_memory, version = [], [], 0, 0, ""
-        one, two, pair = [], [], []
+        own, peers, one, two, pair = [], [], [], [], []
         for _ in range(options.rounds):
-            seconds, memory = step_seconds(options.program, length)
-            own.append(seconds)
+            own.append(step_seconds(options.program, length))
             if not options.no_torch:
                 done = subprocess.run([options.python, __file__, "--torch-step", str(length)], check=True,
                                       capture_output=True, text=True)
-                peer = json.loads(done.stdout)
-                peers.append(peer["seconds"])
-                peer_memory, version = peer["mib"], peer["version"]
+                peers.append(json.loads(done.stdout))
             if options.threads:
                 one.append(step_seconds(options.program, length, 1, True)[0])
                 two.append(step_seconds(options.program, length, 2, True)[0])
                 pair.append(pair_seconds(options.program, length))
-        text = f"N = {length:6d}: ours {statistics.median(own):.4f} CPU s a step, {memory:.0f} MiB"
-        if peers:
-            ratio = statistics.median(peers) / statistics.median(own)
-            text += f"; torch {version} {statistics.median(peers):.4f}, {peer_memory:.0f} MiB; {ratio:.2f} x"
-        if one:
-            text += f"; two threads {min(one) / min(two):.2f} x one, two programs {2 * min(one) / min(pair):.2f}"
-        print(text, flush=True)
-        rows.append({"length": length, "seconds": statistics.median(own), "mib": memory,
-                     "torch_seconds": statistics.median(peers) if peers else None, "torch_mib": peer_memory,
-                     "torch": version, "two_threads": min(one) / min(two) if one else None,
+        rows.append({"length": length, "seconds": statistics.median(seconds for seconds, _ in own), "mib": own[-1][1],
+                     "torch_seconds": statistics.median(peer["seconds"] for peer in peers) if peers else None,
+                     "torch_mib": peers[-1]["mib"] if peers else 0, "torch": peers[-1]["version"] if peers else "",
+                     "two_threads": min(one) / min(two) if one else None,
                      "two_programs": 2 * min(one) / min(pair) if one else None})
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"rows": rows}, file, indent=1)
+    write(options, {"load_average": os.getloadavg()[0], "rows": rows})
 
 
 main()

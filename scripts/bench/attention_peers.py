@@ -28,6 +28,8 @@ import subprocess
 import sys
 import tempfile
 
+from common import parser, write
+
 MECHANISMS = "softmax,linformer:rank=64,linformer:rank=256,performer"
 VARIANTS = {"softmax": ["sdpa", "explicit"], "linformer": ["matmul", "sdpa"], "performer": ["matmul"]}
 PEER_ENVIRONMENT = {"AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}}
@@ -70,36 +72,23 @@ def torch_step(options):
         omega = tensors[omegas[0]] * p ** -0.25
 
     def projected():
-        return [part.view(N, heads, p).transpose(0, 1) for part in F.linear(X, W_in, b_in).split(d, 1)]
+        parts = F.linear(X, W_in, b_in).split(d, 1)
+        if name == "linformer":
+            parts = parts[0], mix_K @ parts[1], mix_V @ parts[2]
+        return [part.view(-1, heads, p).transpose(0, 1) for part in parts]
 
     def finish(H):
         return F.linear(H.transpose(0, 1).reshape(N, d), W_out, b_out)
 
-    def softmax_sdpa():
+    def sdpa():
         Q, K, V = projected()
         return finish(F.scaled_dot_product_attention(Q[None], K[None], V[None])[0])
 
-    def softmax_explicit():
+    def explicit():
         Q, K, V = projected()
         return finish(torch.softmax((Q * scale) @ K.transpose(1, 2), -1) @ V)
 
-    def mixtures():
-        Q, K, V = F.linear(X, W_in, b_in).split(d, 1)
-        k = mix_K.shape[0]
-        Q = Q.view(N, heads, p).transpose(0, 1)
-        K = (mix_K @ K).view(k, heads, p).transpose(0, 1)
-        V = (mix_V @ V).view(k, heads, p).transpose(0, 1)
-        return Q, K, V
-
-    def linformer_matmul():
-        Q, K, V = mixtures()
-        return finish(torch.softmax((Q * scale) @ K.transpose(1, 2), -1) @ V)
-
-    def linformer_sdpa():
-        Q, K, V = mixtures()
-        return finish(F.scaled_dot_product_attention(Q[None], K[None], V[None])[0])
-
-    def performer_matmul():
+    def performer():
         Q, K, V = projected()
         half = 0.5 * p ** -0.5
         E = Q @ omega.T - half * Q.square().sum(-1, keepdim=True)
@@ -110,7 +99,7 @@ def torch_step(options):
         sums = E @ G.sum(1).unsqueeze(-1) + 1e-6
         return finish(E @ (G.transpose(1, 2) @ V) / sums)
 
-    forward = locals()[f"{name}_{variant}"]
+    forward = performer if name == "performer" else {"sdpa": sdpa, "explicit": explicit, "matmul": explicit}[variant]
     if options.compile:
         forward = torch.compile(forward)
 
@@ -206,52 +195,34 @@ def measure(options, mechanism, length, heads, folder):
     return rows
 
 
-def line(row):
-    text = (f"{row['mechanism']:18s} N = {row['length']:5d}, {row['heads']} heads, {row['instructions'] or 'best':4s}: "
-            f"{1e3 * row['seconds']:8.2f} ms, {row['mib']:4.0f} MiB")
-    if "peer" not in row:
-        return text
-    times = ", ".join(f"{v} {1e3 * s:.2f}" for v, s in row["torch_seconds"].items())
-    return (f"{text}; torch {times} ms, {row['torch_mib']:.0f} MiB (before the step {row['torch_mib_before']:.0f}); "
-            f"{row['ratio']:.2f} x; differences {row['difference']:.1e}, gradients {row['gradient_difference']:.1e}")
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/default/bin/matapprox")
-    parser.add_argument("--lengths", default="1024,4096")
-    parser.add_argument("--heads", default="1,4")
-    parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--mechanisms", default=MECHANISMS)
-    parser.add_argument("--instructions", default="", help="value of MATAPPROX_INSTRUCTIONS; default: the best available")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-torch", action="store_true")
-    parser.add_argument("--compile", action="store_true", help="the PyTorch variants under torch.compile")
-    parser.add_argument("--python", default=sys.executable, help="Python interpreter with torch and safetensors")
-    parser.add_argument("--json", help="also write the results to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
-    parser.add_argument("--torch-step", help=argparse.SUPPRESS)
-    parser.add_argument("--mechanism", help=argparse.SUPPRESS)
-    parser.add_argument("--variant", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    arguments = parser(__doc__, program="matapprox", rounds=3)
+    arguments.add_argument("--lengths", default="1024,4096")
+    arguments.add_argument("--heads", default="1,4")
+    arguments.add_argument("--width", type=int, default=64)
+    arguments.add_argument("--mechanisms", default=MECHANISMS)
+    arguments.add_argument("--instructions", default="", help="value of MATAPPROX_INSTRUCTIONS; default: the best available")
+    arguments.add_argument("--no-torch", action="store_true")
+    arguments.add_argument("--compile", action="store_true", help="the PyTorch variants under torch.compile")
+    arguments.add_argument("--python", default=sys.executable, help="Python interpreter with torch and safetensors")
+    for hidden in ("--torch-step", "--mechanism", "--variant"):
+        arguments.add_argument(hidden, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
     if options.torch_step:
         torch_step(options)
         return
     if options.small:
         options.lengths, options.heads, options.rounds = "64", "2", 1
         options.mechanisms = "softmax,linformer:rank=16,performer"
-    print(f"load average {os.getloadavg()[0]:.1f}")
     cases = [(mechanism, int(length), int(heads)) for mechanism in options.mechanisms.split(",")
              for length in options.lengths.split(",") for heads in options.heads.split(",")]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for mechanism, length, heads in cases:
-            for row in measure(options, mechanism, length, heads, folder):
-                print(line(row), flush=True)
-                rows.append(row)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump({"rows": rows}, file, indent=1)
+        for case in cases:
+            found = measure(options, *case, folder)
+            print(json.dumps(found), file=sys.stderr, flush=True)
+            rows += found
+    write(options, {"load_average": os.getloadavg()[0], "rows": rows})
 
 
 main()

@@ -5,14 +5,16 @@
                        [--steps 1500] [--seeds 1,2,3] [--heads flatten,cls] [--mechanisms all] [--small] [--json FILE] [-- OPTION ...]
 
 Every run is one model and one JSON document in the folder; existing runs are not repeated, so an interrupted table is
-resumed. Prints the median test error of the seeds with their range, and the baselines.
+resumed. The results are median test errors of the seeds with their range, and the baselines.
 All models: one post_norm block of width 32, four heads (PSF, FLASH: one), feed-forward of twice the width.
 """
-import argparse
 import json
 import statistics
 import subprocess
+import sys
 from pathlib import Path
+
+from common import parser, write
 
 COMMON = ["--width", "32", "--heads", "4", "--layers", "1", "--block", "post_norm", "--feed-forward", "2",
           "--learning-rate", "0.002", "--schedule", "cosine", "--warmup", "100", "--batch", "40",
@@ -45,47 +47,34 @@ def run(options, mechanism, head, seed, extra):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/default/bin/matapprox")
-    parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--task", default="adding")
-    parser.add_argument("--length", type=int, default=128)
-    parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--heads", default="flatten,cls")
-    parser.add_argument("--mechanisms", default="all")
-    parser.add_argument("--json", help="also write the table to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
-    parser.add_argument("extra", nargs="*", help="options of the training, after --")
-    options = parser.parse_args()
+    arguments = parser(__doc__, program="matapprox")
+    arguments.add_argument("--folder", type=Path, required=True)
+    arguments.add_argument("--task", default="adding")
+    arguments.add_argument("--length", type=int, default=128)
+    arguments.add_argument("--steps", type=int, default=1500)
+    arguments.add_argument("--seeds", default="1,2,3")
+    arguments.add_argument("--heads", default="flatten,cls")
+    arguments.add_argument("--mechanisms", default="all")
+    arguments.add_argument("extra", nargs="*", help="options of the training, after --")
+    options = arguments.parse_args()
     if options.small:
         options.length, options.steps, options.seeds, options.heads, options.mechanisms = 16, 2, "1", "flatten", "psf,softmax"
         options.extra = ["--test-samples", "10"]
     options.folder.mkdir(parents=True, exist_ok=True)
     listed = subprocess.run([options.program, "attention", "list", "--json", "-"], check=True, capture_output=True)
     known = [each["name"] for each in json.loads(listed.stdout)["mechanisms"]]
-    mechanisms = known if options.mechanisms == "all" else options.mechanisms.split(",")
-    heads = options.heads.split(",")
-    seeds = [int(seed) for seed in options.seeds.split(",")]
-    baselines, rows = [], []
-    print("| mechanism | parameters | " + " | ".join(f"{head}: median (range), s" for head in heads) + " |")
-    print("|---" * (2 + len(heads)) + "|")
-    for mechanism in mechanisms:
-        cells = []
-        parameters, kept = {}, {}
-        for head in heads:
-            results = [run(options, mechanism, head, seed, options.extra) for seed in seeds]
+    rows = []
+    for mechanism in known if options.mechanisms == "all" else options.mechanisms.split(","):
+        row = {"mechanism": mechanism, "parameters": {}, "errors": {}, "seconds": {}}
+        for head in options.heads.split(","):
+            results = [run(options, mechanism, head, int(seed), options.extra) for seed in options.seeds.split(",")]
             errors = sorted(100 * each["result"]["error"] for each in results)
-            seconds = statistics.median(each["training"]["seconds"] for each in results)
-            parameters[head] = results[0]["model"]["parameters"]
-            kept[head] = {"median": statistics.median(errors), "least": errors[0], "largest": errors[-1]}
-            baselines = results[0]["baselines"]
-            cells.append(f"{statistics.median(errors):.2f} ({errors[0]:.2f} .. {errors[-1]:.2f}), {seconds:.0f}")
-        rows.append({"mechanism": mechanism, "parameters": parameters, "errors": kept})
-        print(f"| {mechanism} | {parameters[heads[-1]]} | " + " | ".join(cells) + " |", flush=True)
-    print("baselines: " + ", ".join(f"{each['name']} {100 * each['error']:.2f} %" for each in baselines))
-    if options.json:
-        Path(options.json).write_text(json.dumps({"rows": rows}, indent=1))
+            row["parameters"][head] = results[0]["model"]["parameters"]
+            row["errors"][head] = {"median": statistics.median(errors), "least": errors[0], "largest": errors[-1]}
+            row["seconds"][head] = statistics.median(each["training"]["seconds"] for each in results)
+        print(json.dumps(row), file=sys.stderr, flush=True)
+        rows.append(row)
+    write(options, {"rows": rows, "baselines": results[0]["baselines"]})
 
 
 main()

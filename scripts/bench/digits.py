@@ -7,18 +7,16 @@ levels 0..16 become 0..240. Prints the test error of scikit-learn's LogisticRegr
 of all other images.
 Needs scikit-learn. Usage: digits.py FOLDER [--small] [--json FILE]
 """
-import argparse
-import json
 import shutil
 import struct
 import zlib
 from pathlib import Path
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("folder", type=Path)
-parser.add_argument("--json", help="also write the results to this file")
-parser.add_argument("--small", action="store_true", help="only the first 300 images, for a quick test")
-options = parser.parse_args()
+from common import parser, write
+
+arguments = parser(__doc__)
+arguments.add_argument("folder", type=Path)
+options = arguments.parse_args()
 
 import sklearn
 from sklearn.datasets import load_digits
@@ -49,7 +47,4 @@ for i, (image, label) in enumerate(zip(images, target)):
 
 classifier = LogisticRegression(max_iter=10000).fit(data[:first] / 16, target[:first])
 error = 1 - classifier.score(data[first:] / 16, target[first:])
-found = {"train": first, "test": TEST, "linear_error": error, "sklearn": sklearn.__version__}
-print(f"{first} images for training and validation, {TEST} for the test; logistic regression on the pixels: {100 * error:.2f} %")
-if options.json:
-    Path(options.json).write_text(json.dumps(found) + "\n")
+write(options, {"train": first, "test": TEST, "linear_error": error, "sklearn": sklearn.__version__})

@@ -8,24 +8,23 @@ of a compressor. Peers with a tolerance as setting are timed at the tolerance th
 Needs numpy, scipy, scikit-learn, threadpoolctl, pillow, zfpy, pysz and pyfaust.
 Usage: packed_peers.py PROGRAM THREADS ROUNDS [FILE ...] [--small] [--json FILE]; FILE: .mtx or .png, matrices beside those made here
 """
-import argparse
 import json
 import math
 import os
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from statistics import median
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("program")
-parser.add_argument("threads", type=int)
-parser.add_argument("rounds", type=int)
-parser.add_argument("files", nargs="*")
-parser.add_argument("--json", help="also write the results to this file")
-parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
-options = parser.parse_args()
+from common import command_json, parser, write
+
+arguments = parser(__doc__)
+arguments.add_argument("program")
+arguments.add_argument("threads", type=int)
+arguments.add_argument("rounds", type=int)
+arguments.add_argument("files", nargs="*")
+options = arguments.parse_args()
 # Set before NumPy reads it.
 os.environ["OMP_NUM_THREADS"] = str(options.threads)
 warnings.simplefilter("ignore")
@@ -78,10 +77,8 @@ def read(file):
 
 
 def ours(path, command, *settings):
-    done = subprocess.run([options.program, *command, path, *settings, "--threads", str(options.threads), "--quiet",
-                           "--json", "-"], capture_output=True, text=True, check=True)
-    document = json.loads(done.stdout)
-    if command == ["best"]:
+    document = command_json(options.program, command, path, *settings, "--threads", options.threads)
+    if command == "best":
         return document["seconds"], document["result"]["relative_error"]
     row = next(row for row in document["results"] if row["method"] == "hierarchical")
     return row["fit_seconds"], row["relative_error"]
@@ -161,15 +158,10 @@ PEERS = {"randomized SVD, fp64": lambda A, limit: low_rank(A, limit, 8), "random
          "interpolative": interpolative_decomposition, "zfp": zfp, "SZ3": sz3, "palm4msa": sparse_factors}
 
 
-def median(values):
-    return sorted(values)[len(values) // 2]
-
-
 def one_row(name, A, path, share):
     limit = int(share * 8 * A.size)
-    calls = {"hierarchical": lambda: ours(path, ["compare"], "--methods", "hierarchical", "--budget", f"{limit}B",
-                                          "--exact-error"),
-             "best": lambda: ours(path, ["best"], "--budget", f"{limit}B")}
+    calls = {"hierarchical": lambda: ours(path, "compare", "--methods", "hierarchical", "--budget", f"{limit}B", "--exact-error"),
+             "best": lambda: ours(path, "best", "--budget", f"{limit}B")}
     for peer, prepare in PEERS.items():
         prepared = prepare(A, limit)
         if prepared is None:
@@ -187,7 +179,7 @@ def one_row(name, A, path, share):
         for each, call in calls.items():
             results.setdefault(each, []).append(call())
     row = {"matrix": name, "n": A.shape[0], "share": share,
-           "results": {each: {"seconds": median([r[0] for r in found]), "error": max(r[1] for r in found)}
+           "results": {each: {"seconds": median(r[0] for r in found), "error": max(r[1] for r in found)}
                        for each, found in results.items()}}
     print(json.dumps(row), file=sys.stderr)
     return row
@@ -202,11 +194,8 @@ def main():
             path = os.path.join(folder, "matrix.npy")
             np.save(path, A)
             rows += [one_row(name, A, path, share) for share in SHARES]
-    document = {"rows": rows, "versions": {package: version(package) for package in ("scipy", "scikit-learn", "zfpy", "pysz", "pyfaust")}}
-    print(json.dumps(document, indent=1))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=1)
+    write(options, {"rows": rows,
+                    "versions": {package: version(package) for package in ("scipy", "scikit-learn", "zfpy", "pysz", "pyfaust")}})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Times are medians; for Ctrl-C also the longest time to the exception. Needs nump
 matapprox; same_bits_as_program needs a package that is linked with the LAPACK of the program.
 """
 
-import argparse
 import json
 import os
 import signal
@@ -24,6 +23,7 @@ from statistics import median
 
 import numpy as np
 import scipy.sparse.linalg
+from common import command_json, parser, write
 
 import matapprox as ma
 
@@ -204,24 +204,14 @@ def fits(program, sizes):
 def same_bits(program, A, B, rank):
     with tempfile.TemporaryDirectory() as folder:
         np.save(f"{folder}/a.npy", A)
-        command = [
-            program,
-            "approximate",
-            f"{folder}/a.npy",
-            "truncated_svd",
-            "-o",
-            f"{folder}/b.h5",
-        ]
-        subprocess.run([*command, f"--rank={rank}", "--quiet"], capture_output=True, check=True)
+        command = ["approximate", f"{folder}/a.npy", "truncated_svd", "-o", f"{folder}/b.h5"]
+        command_json(program, *command, "--rank", rank)
         return bool(np.array_equal(ma.load(f"{folder}/b.h5").toarray(), B.toarray()))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default="build/default/bin/matapprox")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
-    parser.add_argument("--json", help="also write the results to this file")
-    options = parser.parse_args()
+    arguments = parser(__doc__, program="matapprox")
+    options = arguments.parse_args()
     sizes = SMALL if options.small else Sizes()
     document = {
         "versions": {package: version(package) for package in ("numpy", "scipy")},
@@ -231,10 +221,7 @@ def main():
         "interrupts": interrupts(sizes),
         "fits": fits(options.program, sizes),
     }
-    text = json.dumps(document, indent=1)
-    print(text)
-    if options.json:
-        Path(options.json).write_text(text + "\n", encoding="utf-8")
+    write(options, document)
 
 
 if __name__ == "__main__":

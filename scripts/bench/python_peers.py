@@ -10,7 +10,6 @@ chain of sparse factors is multiplied out first. Settings are the defaults of ea
 Needs numpy, scipy, scikit-learn, threadpoolctl, fbpca, primme, pyfaust and matapprox.
 """
 
-import argparse
 import contextlib
 import json
 import os
@@ -31,6 +30,7 @@ import primme
 import pyfaust
 import scipy.fft
 import scipy.sparse as sp
+from common import parser, write
 from pyfaust.fact import hierarchical
 from pyfaust.factparams import ParamsHierarchical, StoppingCriterion
 from pyfaust.proj import sp as sparse
@@ -287,11 +287,8 @@ def use_tiny_sizes():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--small", action="store_true", help="one round of tiny sizes")
-    parser.add_argument("--json", help="also write the results to this file")
-    options = parser.parse_args()
+    arguments = parser(__doc__, rounds=5)
+    options = arguments.parse_args()
     if options.small:
         options.rounds = 1
         use_tiny_sizes()
@@ -305,10 +302,7 @@ def main():
             "nystrom": list(nystrom_rows(options.rounds)),
             "chains": list(chain_rows(options.rounds)),
         }
-    text = json.dumps(document, indent=1)
-    print(text)
-    if options.json:
-        Path(options.json).write_text(text + "\n", encoding="utf-8")
+    write(options, document)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,14 @@
 A = U diag(sigma) V^T: U has columns of the cosine transform with the length of the stream, V is a random orthonormal matrix
 (NumPy, seed 1), so that the best error of rank r is the root of the sum of squares of the singular values after r. `matapprox
 sketch -` gets the rows as .npy arrays of 500 rows each from `cat`; `matapprox approximate FILE truncated_svd` reads the same
-matrix from a file. Errors are those of `matapprox measure --exact-error`. Prints them, rows per second and the peak memory.
+matrix from a file. Errors are those of `matapprox measure --exact-error`.
 """
-import argparse
-import json
 import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from common import command_json, parser, write
 
 BLOCK = 500
 SPECTRA = [("1 / j", lambda j: 1 / j), ("1 / j²", lambda j: 1 / j**2), ("0.8^j", lambda j: 0.8**j),
@@ -30,22 +29,6 @@ def blocks(rows, sigma, v):
         yield (np.cos(np.pi * np.outer(2 * i + 1, order) / (2 * rows)) * norms * sigma) @ v.T
 
 
-def run(program, *arguments):
-    done = subprocess.run([program, *map(str, arguments), "--json", "-", "--quiet"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, arguments))}\n{done.stderr}")
-    return json.loads(done.stdout)
-
-
-def sketch(program, stream, output, rows, rank):
-    command = [program, "sketch", "-", "-o", output, "--rows", str(rows), "--rank", str(rank), "--json", "-", "--quiet"]
-    with subprocess.Popen(["cat", stream], stdout=subprocess.PIPE) as source:
-        done = subprocess.run(command, stdin=source.stdout, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(done.stderr)
-    return json.loads(done.stdout)
-
-
 def one(program, folder, options, case):
     title, spectrum = case
     v, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((options.cols, options.cols)))
@@ -54,10 +37,12 @@ def one(program, folder, options, case):
         for block in blocks(options.rows, sigma, v):
             np.save(stream, block)
     np.save(f"{folder}/whole.npy", np.concatenate(list(blocks(options.rows, sigma, v))))
-    streamed = sketch(program, f"{folder}/stream", f"{folder}/sketch.h5", options.rows, options.rank)
-    run(program, "approximate", f"{folder}/whole.npy", "truncated_svd", "--algorithm", "randomized", "--rank", options.rank,
-        "-o", f"{folder}/svd.h5", "--measure", "none", "--force")
-    errors = [run(program, "measure", f"{folder}/{name}.h5", f"{folder}/whole.npy", "--exact-error")["results"][0]
+    with subprocess.Popen(["cat", f"{folder}/stream"], stdout=subprocess.PIPE) as source:
+        streamed = command_json(program, "sketch", "-", "-o", f"{folder}/sketch.h5", "--rows", options.rows, "--rank", options.rank,
+                                stdin=source.stdout)
+    command_json(program, "approximate", f"{folder}/whole.npy", "truncated_svd", "--algorithm", "randomized", "--rank", options.rank,
+                 "-o", f"{folder}/svd.h5", "--measure", "none", "--force")
+    errors = [command_json(program, "measure", f"{folder}/{name}.h5", f"{folder}/whole.npy", "--exact-error")["results"][0]
               ["error_frobenius"] for name in ("sketch", "svd")]
     Path(f"{folder}/sketch.h5").unlink()
     return {"spectrum": title, "best": float(np.sqrt((sigma[options.rank:] ** 2).sum())), "norm": float(np.sqrt((sigma**2).sum())),
@@ -67,28 +52,18 @@ def one(program, folder, options, case):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="build/default/bin/matapprox")
-    parser.add_argument("--rows", type=int, default=20000)
-    parser.add_argument("--cols", type=int, default=2000)
-    parser.add_argument("--rank", type=int, default=20)
-    parser.add_argument("--json", help="also write the results to this file")
-    parser.add_argument("--small", action="store_true", help="tiny sizes, for a quick test")
-    options = parser.parse_args()
+    arguments = parser(__doc__, program="matapprox")
+    arguments.add_argument("--rows", type=int, default=20000)
+    arguments.add_argument("--cols", type=int, default=2000)
+    arguments.add_argument("--rank", type=int, default=20)
+    options = arguments.parse_args()
     if options.small:
         options.rows, options.cols, options.rank = 1000, 60, 5
     results = []
     for case in SPECTRA:
         with tempfile.TemporaryDirectory() as folder:
-            row = one(options.program, folder, options, case)
-        results.append(row)
-        low, high = row["error_interval"]
-        print(f"{row['spectrum']:24s} best {row['best']:.4e}  svd {row['svd']:.4e}  sketch {row['sketch']:.4e}, estimated "
-              f"{row['error_frobenius']:.4e} ({low:.3e} .. {high:.3e})  {row['rows_per_second']:.0f} rows/s, finishing "
-              f"{row['finish_seconds']:.2f} s, peak {row['peak_memory_bytes'] / 2**20:.0f} MiB, formula "
-              f"{row['memory_bound_bytes'] / 2**20:.0f} MiB", flush=True)
-    if options.json:
-        Path(options.json).write_text(json.dumps({"results": results}, indent=1) + "\n", encoding="utf-8")
+            results.append(one(options.program, folder, options, case))
+    write(options, {"results": results})
 
 
 if __name__ == "__main__":

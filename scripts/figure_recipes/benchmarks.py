@@ -374,12 +374,15 @@ def chord_solvers(context):
 
 @figure("peers", "10", timed=True)
 def peers(context):
-    sklearn = ["numpy", "scipy", "sklearn", "h5py", "threadpoolctl"]
-    nystrom = context.script("nystrom", context.program, 2, 5, needs=sklearn)
-    svd = {threads: context.script("truncated_svd", context.program, threads, 7, needs=sklearn) for threads in (2, 1)}
-    graph = context.script("scale_free", context.program, 1, needs=sklearn)
-    whole = {row["name"]: row for row in context.script("whole_command", context.program, 2, 3, needs=sklearn)["rows"]}
-    text = context.script("matrix_market", context.bench, 5, 1, needs=sklearn)
+    def case(name, threads, rounds, program=context.program):
+        return context.script("peers", name, "--program", program, "--threads", threads, "--rounds", rounds,
+                              needs=["numpy", "scipy", "sklearn", "h5py", "threadpoolctl"])
+
+    nystrom = case("nystrom", 2, 5)
+    svd = {threads: case("truncated_svd", threads, 7) for threads in (2, 1)}
+    graph = case("scale_free", 1, 1)
+    whole = {row["name"]: row for row in case("whole_command", 2, 3)["rows"]}
+    text = case("matrix_market", 1, 5, context.bench)
 
     def ms(threads, name):
         return f"{1e3 * svd[threads]['runs'][name]['median_seconds']:.0f} ms"

@@ -14,6 +14,14 @@ def text(x, y, content, anchor="middle", more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(content)}</text>'
 
 
+def chart(width, height, font_size, title, source, parts):
+    """Returns an SVG image of the parts, empty ones left out, on white ground."""
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
+                      f'font-size="{font_size}" fill="{INK}">', f"<title>{title}</title>",
+                      f"<desc>scripts/figures write, from docs/figures/{escape(source)}</desc>",
+                      f'<rect width="{width}" height="{height}" fill="#ffffff"/>', *filter(None, parts), "</svg>", ""])
+
+
 def marker(shape, x, y, color):
     if shape == "square":
         return f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10" fill="{color}"/>'
@@ -38,13 +46,7 @@ def ratio_chart(document):
     def y(ratio):
         return TOP + (top - math.log10(max(ratio, LEAST))) / (top - bottom) * (BOTTOM - TOP)
 
-    source = document["sources"][0]
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-             f'font-size="13" fill="{INK}">',
-             f"<title>Error of SF over that of TSVD, the {len(rows)} rows of Table 1</title>",
-             f"<desc>scripts/figures write, from docs/figures/table1.json; commit {source['commit']}; "
-             f"{escape(source['machine'])}</desc>",
-             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>']
+    parts = []
     for exponent in range(-6, top + 1, 2):
         height = y(10.0**exponent)
         label = {0: "1", 2: "100", 4: "10,000", -2: "0.01"}.get(
@@ -72,7 +74,9 @@ def ratio_chart(document):
         else:
             parts.append(f'<path d="M{left - 18},{height} h34" stroke="{color}" stroke-width="1.5" stroke-dasharray="6 5"/>')
         parts.append(text(left + 26, height + 4.5, title, "start"))
-    return "\n".join([*parts, "</svg>", ""])
+    source = document["sources"][0]
+    return chart(WIDTH, HEIGHT, 13, f"Error of SF over that of TSVD, the {len(rows)} rows of Table 1",
+                 f"table1.json; commit {source['commit']}; {source['machine']}", parts)
 
 
 PANEL_WIDTH, PANEL_HEIGHT = 330, 150
@@ -131,13 +135,8 @@ def maps_chart(document):
     side, samples = document["side"], document["samples"]
     size = side * CELL + GAP
     width, height = 3 * size + GAP + 70, len(samples) * size + 60
-    source = document["sources"][0]
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" '
-             f'fill="{INK}">', "<title>Pathfinder: images, mean rows and mean columns of PSF-Attn at the two ends</title>",
-             f"<desc>scripts/figures write, from docs/figures/pathfinder_maps.json; commit {source['commit']}; "
-             f"{escape(source['machine'])}</desc>", f'<rect width="{width}" height="{height}" fill="#ffffff"/>']
-    for column, title in enumerate(("image", "rows of the ends", "columns of the ends")):
-        lines.append(text(80 + column * size + side * CELL / 2, 24, title))
+    lines = [text(80 + column * size + side * CELL / 2, 24, title)
+             for column, title in enumerate(("image", "rows of the ends", "columns of the ends"))]
     for row, sample in enumerate(samples):
         top = 40 + row * size
         lines.append(text(70, top + side * CELL / 2 + 4, f"sample {sample['sample']}", "end"))
@@ -145,19 +144,16 @@ def maps_chart(document):
         for column, reading in enumerate(("rows", "columns")):
             largest = max(map(abs, sample[reading]))
             lines += map_panel(80 + (column + 1) * size, top, side, sample[reading], DIVERGING, -largest, largest)
-    return "\n".join([*lines, "</svg>", ""])
+    source = document["sources"][0]
+    return chart(width, height, 12, "Pathfinder: images, mean rows and mean columns of PSF-Attn at the two ends",
+                 f"pathfinder_maps.json; commit {source['commit']}; {source['machine']}", lines)
 
 
 def figure5_chart(parts):
     """Returns test errors of Fig. 5's models by N, one panel per task and head; `parts`: documents of one N each."""
     lengths = sorted({part["length"] for part in parts})
     sources = sorted({part["sources"][0]["commit"] for part in parts})
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
-             f'font-size="13" fill="{INK}">',
-             "<title>Test errors in % by length of the sequence: median, smallest and largest of three seeds</title>",
-             f"<desc>scripts/figures write, from docs/figures/figure5*.json; commits {', '.join(sources)}</desc>",
-             f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-             text(22, 225, "test error in %", "middle", ' transform="rotate(-90 22 225)"')]
+    lines = [text(22, 225, "test error in %", "middle", ' transform="rotate(-90 22 225)"')]
     for index, (task, head, title, baseline) in enumerate(FIGURE5_PANELS):
         cells = {(cell["model"], part["length"]): cell["errors"] for part in parts for cell in part["cells"]
                  if (cell["task"], cell["head"]) == (task, head)}
@@ -168,4 +164,5 @@ def figure5_chart(parts):
         x += 120
     lines += [f'<path d="M{x - 14},{HEIGHT - 18} h34" stroke="{INK}" stroke-width="1.5" stroke-dasharray="6 5"/>',
               text(x + 28, HEIGHT - 13.5, "baseline", "start")]
-    return "\n".join([*filter(None, lines), "</svg>", ""])
+    return chart(WIDTH, HEIGHT, 13, "Test errors in % by length of the sequence: median, smallest and largest of three seeds",
+                 f"figure5*.json; commits {', '.join(sources)}", lines)

@@ -5,7 +5,7 @@ import math
 import shutil
 
 from .chart import figure5_chart, maps_chart, ratio_chart
-from .kept import (KEPT, ROOT, figure, grouped, kept, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
+from .kept import (KEPT, figure, grouped, kept, listed, markdown, percent, rounded, short, table, table_as_kept, with_source, word)
 
 SEEDS = (1, 2, 3)
 

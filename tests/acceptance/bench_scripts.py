@@ -20,7 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NUMPY, SCIPY = ["numpy"], ["numpy", "scipy"]
 SKLEARN = ["numpy", "scipy", "sklearn", "h5py", "threadpoolctl"]
 
-# Script: its arguments beside --small and --json, and its requirements: Python modules and, in braces, programs.
+# Script, and its case if it has several: its other arguments beside --small and --json, and its requirements: Python modules and,
+# in braces, programs.
 SCRIPTS = {
     "attention": (["--program", "{program}", "--no-torch", "--threads"], ["{attention}"]),
     "attention_peers": (["--program", "{program}"], ["{attention}", "torch", "safetensors"]),
@@ -29,18 +30,17 @@ SCRIPTS = {
     "cuda_torch": ([], ["torch"]),
     "digits": (["{folder}/digits"], ["sklearn"]),
     "large_kernel": (["--program", "{program}"], NUMPY),
-    "matrix_market": (["{bench}", "1"], ["{bench}", *SCIPY]),
-    "nystrom": (["{program}", "1", "1"], SKLEARN),
     "packed_peers": (["{program}", "1", "1"], [*SKLEARN, "PIL", "zfpy", "pysz", "pyfaust"]),
     "packed_product": (["--program", "{bench}", "--rounds", "1"], ["{bench}", *SCIPY, "threadpoolctl"]),
     "python_binding": (["--program", "{program}"], [*SCIPY, "matapprox"]),
     "python_peers": ([], [*SKLEARN, "fbpca", "primme", "pyfaust", "matapprox"]),
-    "scale_free": (["{program}"], [*SCIPY, "h5py"]),
     "streams": (["--program", "{program}"], NUMPY),
-    "truncated_svd": (["{program}", "1", "1"], [*SCIPY, "sklearn", "threadpoolctl"]),
-    "whole_command": (["{program}", "1", "1"], ["numpy", "sklearn", "h5py"]),
+    **{f"peers {case}": (["--program", "{program}", "--rounds", "1"], SKLEARN)
+       for case in ("nystrom", "truncated_svd", "scale_free", "whole_command")},
+    "peers matrix_market": (["--program", "{bench}", "--rounds", "1"], ["{bench}", *SKLEARN]),
 }
 WITHOUT_JSON = {"cuda_torch"}
+NO_SCRIPTS = {"common"}  # code that scripts share
 # Tables of docs/benchmarks.md that scripts/figures makes with these scripts.
 RECIPES = {
     "peers": ["{bench}", *SKLEARN],
@@ -82,7 +82,9 @@ def run_script(name, programs, pythons, folder):
     python = python_for(needs, programs, pythons)
     filled = [text.format(folder=folder, **programs) for text in arguments]
     out = folder / f"{name}.json"
-    execute([python, str(ROOT / f"scripts/bench/{name}.py"), *filled, "--small", *([] if name in WITHOUT_JSON else ["--json", str(out)])])
+    script, *case = name.split()
+    execute([python, str(ROOT / f"scripts/bench/{script}.py"), *case, *filled, "--small",
+             *([] if name in WITHOUT_JSON else ["--json", str(out)])])
     if name not in WITHOUT_JSON and not json.loads(out.read_text(encoding="utf-8")):
         raise RuntimeError("its JSON is empty")
 
@@ -110,26 +112,27 @@ def main():
     attention = pathlib.Path(options.program).parent / "matapprox-attention"
     programs = {"program": options.program, "bench": options.bench, "attention": str(attention) if attention.exists() else ""}
     pythons = [sys.executable, *(python for python in options.python if pathlib.Path(python).exists())]
-    runs = {name: run_script for name in SCRIPTS} | {f"recipe {name}": run_recipe for name in RECIPES}
+    runs = [(name, name, run_script) for name in SCRIPTS] + [(f"recipe {name}", name, run_recipe) for name in RECIPES]
+    known = {name.split()[0] for name in SCRIPTS} | NO_SCRIPTS
     passed, failed, skipped = 0, 0, 0
     for file in sorted((ROOT / "scripts/bench").glob("*.py")):
-        if file.stem not in SCRIPTS:
+        if file.stem not in known:
             print(f"FAIL {file.stem}: this test has no line for it")
             failed += 1
-    for name, call in runs.items():
-        if options.names and name.split()[-1] not in options.names:
+    for title, name, call in runs:
+        if options.names and not {name, *name.split()} & set(options.names):
             continue
         with tempfile.TemporaryDirectory() as scratch:
             try:
-                call(name.split()[-1], programs, pythons, pathlib.Path(scratch))
+                call(name, programs, pythons, pathlib.Path(scratch))
                 passed += 1
-                print(f"ok   {name}", flush=True)
+                print(f"ok   {title}", flush=True)
             except Skipped as reason:
                 skipped += 1
-                print(f"skip {name}: {reason}", flush=True)
+                print(f"skip {title}: {reason}", flush=True)
             except (RuntimeError, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
                 failed += 1
-                print(f"FAIL {name}: {error}", flush=True)
+                print(f"FAIL {title}: {error}", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{passed} passed, {failed} failed, {skipped} skipped; {used.ru_utime + used.ru_stime:.0f} s of CPU time")
     return 1 if failed else 0 if passed else 77

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "matapprox/kernels/chord.hpp"
-#include "sent_bytes.hpp"
+#include "mpi/sent_bytes.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
 
@@ -40,7 +40,7 @@ struct Chain {
 
 /// Multiplies and compares with the product of one process; returns the messages that this process
 /// sent.
-SentMessages multiply(const Process& process, bool transposed, Index columns) {
+test::SentMessages multiply(const Process& process, bool transposed, Index columns) {
   const Chain chain(process);
   const ChordRows matrix(
       SpreadChain(process, chain.rows, chain.pattern), chain.own.data(), false, false);
@@ -53,10 +53,10 @@ SentMessages multiply(const Process& process, bool transposed, Index columns) {
   }
   const MultiVector x(host_space(), X.middleRows(chain.first, chain.count));
   MultiVector y(host_space(), chain.count, columns);
-  const SentMessages before = sent_messages();
+  const test::SentMessages before = test::sent_messages();
   matrix.multiply(process, transposed, x.columns(), y.columns());
   EXPECT_SAME_BITS(to_host(y.columns()), wanted.middleRows(chain.first, chain.count));
-  const SentMessages after = sent_messages();
+  const test::SentMessages after = test::sent_messages();
   return {after.messages - before.messages, after.bytes - before.bytes};
 }
 
@@ -67,13 +67,13 @@ TEST(Together, AFactorOfTheReferencePatternSendsBlocksOfRows) {
   const Index rows = kOrder / process.size();
   const Index q = std::bit_width(static_cast<unsigned>(process.size())) - 1;
   for (const Index columns : {1, 8, 32}) {
-    const SentMessages forward = multiply(process, false, columns);
+    const test::SentMessages forward = multiply(process, false, columns);
     EXPECT_EQ(forward.messages, factors * q);
     EXPECT_EQ(forward.bytes, factors * q * rows * columns * 8);
   }
   // The transposed product also sends, for each row, the values of q + 1 links, except one value
   // over all rows: 0 + 1 + 2 + 4 + ... of the short links, all of the q long ones.
-  const SentMessages transposed = multiply(process, true, 8);
+  const test::SentMessages transposed = multiply(process, true, 8);
   const Index values = q == 0 ? 0 : (q + 1) * rows - 1;
   EXPECT_EQ(transposed.bytes, factors * (q * rows * 8 + values) * 8);
 }

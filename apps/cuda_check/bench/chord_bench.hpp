@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 
 #include "chord_checks.hpp"
 #include "device/cuda/kernels/chord_stream.hpp"
@@ -10,7 +11,7 @@ namespace matapprox::cuda {
 
 /// GB/s of a copy within the memory of the GPU, read and written bytes counted.
 inline double copy_bandwidth(const DeviceQueue& queue) {
-  const Index count = std::min(Index{1} << 28, free_memory() / 16);
+  const Index count = std::min(Index{1} << 28, device_memory().free / 16);
   const auto from = random_array<float>(queue, count);
   auto to = queue.array<float>(count);
   const double ms = milliseconds(queue, [&] { queue.copy(from.data(), count, to.data()); });
@@ -56,13 +57,13 @@ inline double compulsory_bytes(const ChordShape& shape, Index columns) {
 /// Times the chain of the reference pattern, or as many of its factors as fit into memory. Returns
 /// false if none fits.
 inline bool bench_product(
-    const DeviceQueue& queue, Table& table, Index n, Index columns, double copy, double min_share) {
+    const DeviceQueue& queue, Table& table, Index n, Index columns, double min_share) {
   ChordShape shape = reference_shape(n);
   const Index all = shape.factors();
-  const Index room = free_memory() / 16 * 15 - 8 * n * columns;
+  const Index room = device_memory().free / 16 * 15 - 8 * n * columns;
   const Index fit = std::min(all, room / (4 * n * shape.links(0)));
   if (fit < 1) return false;
-  shape.offsets.resize(static_cast<std::size_t>(fit));
+  shape.offsets.resize(fit);
   const auto values = random_array<float>(queue, shape.stored_numbers());
   auto x = random_array<float>(queue, n * columns);
   auto y = queue.array<float>(n * columns);
@@ -72,81 +73,67 @@ inline bool bench_product(
   const double ms =
       milliseconds(queue, [&] { chain.apply(values.data(), x.data(), y.data(), columns, false); });
   const double rate = compulsory_bytes(shape, columns) / ms / 1e6;
-  table.add({text("N = %lld, %lld columns, %lld of %lld factors",
-                  static_cast<long long>(n),
-                  static_cast<long long>(columns),
-                  static_cast<long long>(fit),
-                  static_cast<long long>(all)),
+  const double share = rate / table.copy_rate();
+  table.add({text("N = %ld, %ld columns, %ld of %ld factors", n, columns, fit, all),
              ms,
-             text("%.0f GB/s, %.0f %% of copy", rate, 100 * rate / copy),
+             text("%.0f GB/s, %.0f %% of copy", rate, 100 * share),
              error,
              1e-5,
              min_share > 0 ? text("%.0f %% of copy", 100 * min_share) : "",
-             rate >= min_share * copy});
+             share >= min_share});
   return true;
 }
 
-inline void bench_products(const DeviceQueue& queue, Table& table, double copy, bool quick) {
+inline void bench_products(const DeviceQueue& queue, Table& table) {
   table.head(
       "Chord product, float, reference pattern; bytes: every value once, the block once in and "
-      "once "
-      "out for each factor. The target for 64 columns, 75 % of copy, is on the bytes that a "
+      "once out for each factor. The target for 64 columns, 75 % of copy, is on the bytes that a "
       "profiler measures: scripts/cuda --profile. 2^25: 87 GB of values");
-  for (int power = quick ? 14 : 20; power <= (quick ? 15 : 25); ++power) {
+  for (int power = table.quick() ? 14 : 20; power <= (table.quick() ? 15 : 25); ++power) {
     for (const Index columns : {1, 8, 64}) {
       // Targets apply up to N = 2^24.
       const double min_share = columns <= 8 && power <= 24 ? 0.6 : 0;
-      if (!bench_product(queue, table, Index{1} << power, columns, copy, min_share))
-        Table::skip(text("N = 2^%d, %lld columns", power, static_cast<long long>(columns)),
-                    "no room");
+      if (!bench_product(queue, table, Index{1} << power, columns, min_share))
+        Table::skip(text("N = 2^%d, %ld columns", power, columns), "no room");
     }
   }
 }
 
-/// Transfer rate of the bus, measured with page-locked host memory.
-class BusRate {
- public:
-  explicit BusRate(Index bytes) : bytes_(static_cast<std::size_t>(bytes)) {
-    check(cudaMallocHost(&host_, bytes_), "page-locked memory");
-    std::memset(host_, 1, bytes_);
-  }
-  ~BusRate() { cudaFreeHost(host_); }
-  BusRate(const BusRate&) = delete;
-  BusRate& operator=(const BusRate&) = delete;
-  /// GB/s to the GPU.
-  double measure(const DeviceQueue& queue, void* array) const {
-    const double ms = milliseconds(queue, [&] {
-      check(cudaMemcpyAsync(array, host_, bytes_, cudaMemcpyHostToDevice, queue.stream()), "copy");
-    });
-    return static_cast<double>(bytes_) / ms / 1e6;
-  }
-
- private:
-  std::size_t bytes_;
-  void* host_ = nullptr;
-};
+/// GB/s to an array of the GPU from page-locked host memory.
+inline double bus_rate(const DeviceQueue& queue, DeviceArray<float>& array) {
+  const auto bytes = sizeof(float) * static_cast<std::size_t>(array.size());
+  void* made = nullptr;
+  check(cudaMallocHost(&made, bytes), "page-locked memory");
+  const std::shared_ptr<void> host(made, cudaFreeHost);
+  std::memset(made, 1, bytes);
+  const double ms = milliseconds(queue, [&] {
+    check(cudaMemcpyAsync(array.data(), made, bytes, cudaMemcpyHostToDevice, queue.stream()),
+          "copy");
+  });
+  return static_cast<double>(bytes) / ms / 1e6;
+}
 
 /// Times transfers over the bus: of blocks in ordinary host memory, and of a chain stored there.
-inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
+inline void bench_bus(const DeviceQueue& queue, Table& table) {
   table.head(
       "Over the bus: bytes once; the chain's are its values, once for each product, 8 columns");
-  const Index count = quick ? Index{1} << 20 : Index{1} << 27;
+  const Index count = Index{1} << (table.quick() ? 20 : 27);
   const auto bytes = static_cast<double>(4 * count);
   auto array = queue.array<float>(count);
-  const double bus = BusRate(4 * count).measure(queue, array.data());
+  const double bus = bus_rate(queue, array);
   const auto figure = [&](double all, double ms) {
     return text("%.1f GB/s, %.0f %% of the bus", all / ms / 1e6, 100 * all / ms / 1e6 / bus);
   };
-  table.add("page-locked memory to the GPU: the bus", bytes / bus / 1e6, text("%.1f GB/s", bus));
+  table.add({"page-locked memory to the GPU: the bus", bytes / bus / 1e6, text("%.1f GB/s", bus)});
   std::vector<float> block(static_cast<std::size_t>(count), 1.0F);
   const double up = milliseconds(queue, [&] { queue.upload(block.data(), count, array.data()); });
-  table.add("a block to the GPU", up, figure(bytes, up));
+  table.add({"a block to the GPU", up, figure(bytes, up)});
   const double down =
       milliseconds(queue, [&] { queue.download(array.data(), count, block.data()); });
-  table.add("a block from the GPU", down, figure(bytes, down));
+  table.add({"a block from the GPU", down, figure(bytes, down)});
 
   constexpr Index kColumns = 8;
-  const ChordShape shape = reference_shape(quick ? 1024 : Index{1} << 20);
+  const ChordShape shape = reference_shape(Index{1} << (table.quick() ? 10 : 20));
   const auto values = random_array<float>(queue, shape.stored_numbers());
   auto x = random_array<float>(queue, shape.order * kColumns);
   const auto start = on_host(queue, x.data(), x.size());
@@ -163,13 +150,11 @@ inline void bench_bus(const DeviceQueue& queue, Table& table, bool quick) {
       queue, streamed.apply(host_values.data(), x.data(), y.data(), kColumns, false), x.size());
   const double ms = milliseconds(
       queue, [&] { streamed.apply(host_values.data(), x.data(), y.data(), kColumns, false); });
-  table.add({text("a chain of the host, N = %lld", static_cast<long long>(shape.order)),
+  table.add({text("a chain of the host, N = %ld", shape.order),
              ms,
              figure(4.0 * static_cast<double>(shape.stored_numbers()), ms),
              relative_error(got, wanted),
-             1e-5,
-             "",
-             false});
+             1e-5});
 }
 
 /// Runs products of one factor in float for a profiler and prints the bytes that they have to move.

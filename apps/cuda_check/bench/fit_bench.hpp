@@ -1,5 +1,7 @@
 #pragma once
 
+#include <numeric>
+
 #include "chord_checks.hpp"
 #include "device/cuda/kernels/chord_fit.hpp"
 #include "host_objective.hpp"
@@ -8,18 +10,18 @@
 namespace matapprox::cuda {
 
 /// Times one evaluation of a fit's objective and gradient, beside two threads of the host.
-inline void bench_fit(const DeviceQueue& queue, Table& table, bool quick) {
-  const Index n = quick ? 256 : 4096;
+inline void bench_fit(const DeviceQueue& queue, Table& table) {
+  const Index n = table.quick() ? 256 : 4096;
   const ChordShape shape = reference_shape(n);
   const auto values = random_array<double>(queue, shape.stored_numbers());
   const auto target = random_array<double>(queue, n * n);
   auto gradient = queue.array<double>(shape.stored_numbers());
-  std::vector<Index> all(static_cast<std::size_t>(n));
-  for (Index c = 0; c < n; ++c) all[static_cast<std::size_t>(c)] = c;
+  std::vector<Index> all(n);
+  std::iota(all.begin(), all.end(), 0);
   auto columns = queue.array<Index>(n);
   queue.upload(all.data(), n, columns.data());
   ChordObjective<double, DeviceQueue> objective(
-      queue, shape, panel_width(shape, n, free_memory() / 4));
+      queue, shape, panel_width(shape, n, device_memory().free / 4));
   const DenseColumns<double> source{target.data(), n, objective.width(), columns.data()};
   double f = 0;
   const double gpu = milliseconds(queue, [&] {
@@ -44,9 +46,9 @@ inline void bench_fit(const DeviceQueue& queue, Table& table, bool quick) {
       "Objective and gradient of a fit, double; flops: 6 M N^2 K. The host: two threads, plain C++ "
       "for its own CPU, median of 3");
   const double flops = 6.0 * static_cast<double>(shape.stored_numbers()) * static_cast<double>(n);
-  const std::string name = text("N = %lld, ", static_cast<long long>(n));
-  table.add(name + "two threads of the host", host, text("%.1f GF/s", flops / host / 1e6));
-  table.add({name + text("the GPU, panels of %lld", static_cast<long long>(objective.width())),
+  table.add(
+      {text("N = %ld, two threads of the host", n), host, text("%.1f GF/s", flops / host / 1e6)});
+  table.add({text("N = %ld, the GPU, panels of %ld", n, objective.width()),
              gpu,
              text("%.2f TF/s, %.0f x the host", flops / gpu / 1e9, host / gpu),
              error,

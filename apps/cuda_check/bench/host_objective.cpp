@@ -28,7 +28,7 @@ void multiply(const ChordShape& shape,
               PanelRow* y,
               bool transposed) {
   const Index n = shape.order;
-  const auto& offsets = shape.offsets[static_cast<std::size_t>(m)];
+  const auto& offsets = shape.offsets[m];
   for (Index i = 0; i < n; ++i) {
     Lanes sums[kParts] = {};
     for (std::size_t k = 0; k < offsets.size(); ++k) {
@@ -46,7 +46,7 @@ void multiply(const ChordShape& shape,
 void add_gradient(
     const ChordShape& shape, Index m, const PanelRow* g, const PanelRow* x, double* gradient) {
   const Index n = shape.order;
-  const auto& offsets = shape.offsets[static_cast<std::size_t>(m)];
+  const auto& offsets = shape.offsets[m];
   for (Index i = 0; i < n; ++i) {
     for (std::size_t k = 0; k < offsets.size(); ++k) {
       const Index to = i + offsets[k];
@@ -81,7 +81,7 @@ void add_panel(const ChordShape& shape,
   for (Index i = 0; i < n; ++i) {
     for (Index c = 0; c < count; ++c) {
       Lanes& part = panel(0)[i].parts[c / 8];
-      part[c % 8] -= X[static_cast<std::size_t>(i * n + first + c)];
+      part[c % 8] -= X[i * n + first + c];
       share.f += part[c % 8] * part[c % 8] / 2;
     }
   }
@@ -99,14 +99,14 @@ double host_objective(const ChordShape& shape,
                       const std::vector<double>& X,
                       int threads,
                       std::vector<double>& gradient) {
-  std::vector<Share> shares(static_cast<std::size_t>(threads));
+  std::vector<Share> shares(threads);
   std::vector<std::thread> workers;
   workers.reserve(shares.size());
   for (int t = 0; t < threads; ++t) {
     workers.emplace_back([&, t] {
-      Share& share = shares[static_cast<std::size_t>(t)];
+      Share& share = shares[t];
       share.gradient.assign(values.size(), 0);
-      share.panels.resize(static_cast<std::size_t>((shape.factors() + 1) * shape.order));
+      share.panels.resize((shape.factors() + 1) * shape.order);
       for (Index first = t * kWidth; first < shape.order; first += threads * kWidth)
         add_panel(shape, values, X, first, share);
     });

@@ -3,7 +3,6 @@
 #include <cublas_v2.h>
 #include <cusparse.h>
 
-#include <array>
 #include <limits>
 #include <memory>
 
@@ -134,13 +133,14 @@ class CusparseChain {
 inline double cusparse_chain(const DeviceQueue& queue, const ChordShape& shape, Index columns) {
   CusparseChain chain(queue, shape, columns);
   double best = std::numeric_limits<double>::infinity();
-  const std::array algorithms{
-      CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3};
-  for (std::size_t i = 0; i < algorithms.size(); ++i) {
+  int number = 0;
+  for (const auto algorithm :
+       {CUSPARSE_SPMM_CSR_ALG1, CUSPARSE_SPMM_CSR_ALG2, CUSPARSE_SPMM_CSR_ALG3}) {
+    ++number;
     try {
-      best = std::min(best, chain.time(algorithms[i]));
+      best = std::min(best, chain.time(algorithm));
     } catch (const std::runtime_error& error) {
-      Table::skip(text("cuSPARSE SpMM, algorithm %d", static_cast<int>(i) + 1), error.what());
+      Table::skip(text("cuSPARSE SpMM, algorithm %d", number), error.what());
     }
   }
   return best;
@@ -188,8 +188,8 @@ inline std::vector<double> chain_by_definition(const ChordShape& shape,
   return Y;
 }
 
-inline void bench_peers(const DeviceQueue& queue, Table& table, bool quick) {
-  const Index n = quick ? 1024 : 16384;
+inline void bench_peers(const DeviceQueue& queue, Table& table) {
+  const Index n = table.quick() ? 1024 : 16384;
   constexpr Index kColumns = 64;
   const ChordShape shape = reference_shape(n);
   const auto values = random_array<float>(queue, shape.stored_numbers());
@@ -206,13 +206,11 @@ inline void bench_peers(const DeviceQueue& queue, Table& table, bool quick) {
   const double error = relative_error(on_host(queue, result, x.size()), wanted);
   const double own =
       milliseconds(queue, [&] { chain.apply(values.data(), x.data(), y.data(), kColumns, false); });
-  table.head(text("The chain beside NVIDIA's libraries, float, N = %lld, %lld columns",
-                  static_cast<long long>(n),
-                  static_cast<long long>(kColumns)));
+  table.head(text("The chain beside NVIDIA's libraries, float, N = %ld, %ld columns", n, kColumns));
   const double sparse = cusparse_chain(queue, shape, kColumns);
   const double dense = cublas_dense(queue, n, kColumns);
-  table.add("cuSPARSE SpMM of every factor, best algorithm", sparse, "");
-  table.add("cuBLAS SGEMM of the dense matrix, no TF32", dense, "");
+  table.add({"cuSPARSE SpMM of every factor, best algorithm", sparse, ""});
+  table.add({"cuBLAS SGEMM of the dense matrix, no TF32", dense, ""});
   // Without cuSPARSE there is nothing to compare with.
   table.add({"Chord chain, against cuSPARSE",
              own,

@@ -2,10 +2,9 @@
 
 #include <limits>
 
-#include "attention/cuda/kernels/model_training.hpp"
-#include "checker.hpp"
 #include "device/cuda/kernels/host_queue.hpp"
 #include "table.hpp"
+#include "training_checks.hpp"
 
 namespace matapprox::cuda {
 
@@ -32,34 +31,15 @@ inline ModelShape adding_model(Index samples, Index length) {
   return laid_out(model);
 }
 
-/// Random features and answers, and parameters of typical size.
-struct AddingData {
-  std::vector<double> features;
-  std::vector<double> answers;
-  std::vector<double> parameters;
-
-  explicit AddingData(const ModelShape& model)
-      : features(test_numbers<double>(model.rows() * model.features, 61)),
-        answers(test_numbers<double>(model.samples, 62)),
-        parameters(test_numbers<double>(model.parameters, 63)) {
-    for (double& p : parameters) p *= 0.2;
-  }
-};
-
+/// A training with a batch of random features and answers, and parameters of typical size.
 template <class T, class Queue>
-ModelTraining<T, Queue> adding_training(const Queue& queue,
-                                        const ModelShape& model,
-                                        const AddingData& data) {
-  StepSettings settings;
-  settings.parts = {{0, model.parameters, 1}};
-  ModelTraining<T, Queue> training(queue, model, settings);
-  const std::vector<T> parameters(data.parameters.begin(), data.parameters.end());
-  const std::vector<T> features(data.features.begin(), data.features.end());
+ModelTraining<T, Queue> adding_training(const Queue& queue, const ModelShape& model) {
+  auto training = training_of<T>(queue, model);
+  std::vector<T> parameters;
+  for (const double number : test_numbers<double>(model.parameters, 63))
+    parameters.push_back(static_cast<T>(0.2 * number));
   training.set_parameters(parameters.data());
-  HostBatch<T> batch;
-  batch.features = features.data();
-  batch.numbers = data.answers.data();
-  training.upload(batch);
+  training.upload(TestBatch<T>(model, false).host());
   queue.wait();
   return training;
 }
@@ -68,29 +48,27 @@ ModelTraining<T, Queue> adding_training(const Queue& queue,
 /// size that the host computes quickly.
 inline double adding_error(const DeviceQueue& queue) {
   const ModelShape model = adding_model(2, 512);
-  const AddingData data(model);
   const auto gradient = [&]<class T, class Queue>(const Queue& own, T) {
-    auto training = adding_training<T>(own, model, data);
+    auto training = adding_training<T>(own, model);
     training.run_gradient();
-    std::vector<T> numbers(static_cast<std::size_t>(model.parameters));
+    std::vector<T> numbers(model.parameters);
     training.gradient(numbers.data());
     return numbers;
   };
   return relative_error(gradient(queue, 0.0F), gradient(HostQueue(), 0.0));
 }
 
-inline void bench_psf(const DeviceQueue& queue, Table& table, bool quick) {
+inline void bench_psf(const DeviceQueue& queue, Table& table) {
   table.head(
       "A training step of PSF-Attn, float, the Adding configuration of [KYCY22]: forward, backward "
       "and Adam, the batch on the GPU; error: the gradient at N = 512");
   double error = adding_error(queue);
-  const ModelShape model = adding_model(40, quick ? 256 : 16384);
-  const AddingData data(model);
-  auto training = adding_training<float>(queue, model, data);
+  const ModelShape model = adding_model(40, table.quick() ? 256 : 16384);
+  auto training = adding_training<float>(queue, model);
   const double ms = milliseconds(queue, [&] { training.take_step(1e-3); });
   // No steps are taken after one that is not finite.
   if (training.status().stopped != 0) error = std::numeric_limits<double>::infinity();
-  table.add({text("N = %lld, batch 40", static_cast<long long>(model.length)),
+  table.add({text("N = %ld, batch 40", model.length),
              ms,
              text("%.1f M tokens/s", static_cast<double>(model.rows()) / ms / 1e3),
              error,

@@ -7,27 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "checker.hpp"
 #include "device/cuda/kernels/device_queue.hpp"
 
 namespace matapprox::cuda {
 
-/// printf into a string.
-template <class... Arguments>
-std::string text(const char* format, Arguments... arguments) {
-  std::string made(static_cast<std::size_t>(std::snprintf(nullptr, 0, format, arguments...)), ' ');
-  std::snprintf(made.data(), made.size() + 1, format, arguments...);
-  return made;
-}
-
-/// Measurements of one item. An error and its limit are relative; a limit of 0 means that no error
-/// was measured.
+/// Measurements of one item, or of a reference that others are measured against. An error and its
+/// limit are relative; a limit of 0 means that no error was measured.
 struct Row {
   std::string what;
   double milliseconds = 0;
   std::string figure;
   double error = 0;
   double error_limit = 0;
-  std::string target;  ///< target as text; empty: none
+  std::string target = {};  ///< target as text; empty: none
   bool reached = false;
 };
 
@@ -35,7 +28,11 @@ struct Row {
 /// result meets no target. Small sizes have no targets.
 class Table {
  public:
-  explicit Table(bool quick) : quick_(quick) {}
+  /// `copy_rate`: GB/s of a copy within the memory of the GPU.
+  Table(bool quick, double copy_rate) : quick_(quick), copy_rate_(copy_rate) {}
+
+  bool quick() const { return quick_; }
+  double copy_rate() const { return copy_rate_; }
 
   void head(const std::string& counted) const {
     std::printf("\n%s\n%-50s %11s  %-34s %19s  %s\n",
@@ -62,14 +59,6 @@ class Table {
     asked_ += asked ? 1 : 0;
     met_ += right && asked && row.reached ? 1 : 0;
   }
-  /// Adds a reference that others are measured against.
-  void add(const std::string& what, double milliseconds, const std::string& figure) {
-    Row row;
-    row.what = what;
-    row.milliseconds = milliseconds;
-    row.figure = figure;
-    add(row);
-  }
   static void skip(const std::string& what, const std::string& why) {
     std::printf("%-50s %s\n", what.c_str(), why.c_str());
   }
@@ -81,6 +70,7 @@ class Table {
 
  private:
   bool quick_;
+  double copy_rate_;
   int wrong_ = 0;
   int asked_ = 0;
   int met_ = 0;
@@ -152,28 +142,11 @@ auto random_array(const Queue& queue, Index count) {
   return array;
 }
 
-inline Index free_memory() { return device_memory().free; }
-
 template <class T, class Queue>
 std::vector<T> on_host(const Queue& queue, const T* array, Index count) {
-  std::vector<T> numbers(static_cast<std::size_t>(count));
+  std::vector<T> numbers(count);
   queue.download(array, count, numbers.data());
   return numbers;
-}
-
-/// Largest absolute difference divided by the largest absolute reference value.
-template <class T, class U>
-double relative_error(const std::vector<T>& got, const std::vector<U>& wanted) {
-  double largest = 0;
-  double error = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto w = static_cast<double>(wanted[i]);
-    const double off = std::abs(static_cast<double>(got[i]) - w);
-    largest = std::max(largest, std::abs(w));
-    // max() would lose a NaN.
-    if (!(off <= error)) error = off;
-  }
-  return error / largest;
 }
 
 }  // namespace matapprox::cuda

@@ -1,9 +1,8 @@
-#include "machine_rates.hpp"
+#include "machine.hpp"
 
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "matapprox/core/types.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -11,13 +10,21 @@
 
 namespace matapprox {
 
+double median_of(int calls, const std::function<double()>& seconds) {
+  std::vector<double> all(calls);
+  std::ranges::generate(all, seconds);
+  const auto middle = all.begin() + calls / 2;
+  std::nth_element(all.begin(), middle, all.end());
+  return *middle;
+}
+
 std::vector<long long> memory_peaks(MPI_Comm comm) {
   int size = 1;
   MPI_Comm_size(comm, &size);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   long long own = 1024LL * usage.ru_maxrss;
-  std::vector<long long> all(static_cast<std::size_t>(size));
+  std::vector<long long> all(size);
   MPI_Allgather(&own, 1, MPI_LONG_LONG, all.data(), 1, MPI_LONG_LONG, comm);
   return all;
 }
@@ -30,9 +37,9 @@ constexpr int kTag = 7;
 /// Seconds of the slowest process.
 double run_collectively(MPI_Comm comm, const std::function<void()>& work) {
   MPI_Barrier(comm);
-  const double began = seconds_now();
+  const double began = MPI_Wtime();
   work();
-  double seconds = seconds_now() - began;
+  double seconds = MPI_Wtime() - began;
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
   return seconds;
 }
@@ -112,20 +119,16 @@ double new_memory_rate(MPI_Comm comm) {
 
 }  // namespace
 
-MachineRates measure_rates(MPI_Comm comm) {
+nlohmann::json measure_rates(MPI_Comm comm) {
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  MachineRates rates;
-  if (size > 1) {
-    rates.latency = latency(comm, rank, size);
-    rates.message_bytes = message_rate(comm, rank, size);
-  }
-  rates.memory_bytes = memory_rate(comm);
-  rates.flops = flop_rate(comm);
-  rates.new_memory_bytes = new_memory_rate(comm);
-  return rates;
+  return {{"latency_seconds", size > 1 ? latency(comm, rank, size) : 0},
+          {"message_bytes_per_second", size > 1 ? message_rate(comm, rank, size) : 1},
+          {"memory_bytes_per_second", memory_rate(comm)},
+          {"flops_per_second", flop_rate(comm)},
+          {"new_memory_bytes_per_second", new_memory_rate(comm)}};
 }
 
 }  // namespace matapprox

@@ -1,6 +1,8 @@
-#include "sent_bytes.hpp"
+#include "mpi/sent_bytes.hpp"
 
-namespace matapprox {
+#include <mpi.h>
+
+namespace matapprox::mpi::test {
 namespace {
 
 SentMessages sent;
@@ -9,15 +11,7 @@ SentMessages sent;
 
 const SentMessages& sent_messages() { return sent; }
 
-std::vector<long long> bytes_sent_by_each(MPI_Comm comm) {
-  int size = 1;
-  MPI_Comm_size(comm, &size);
-  std::vector<long long> all(static_cast<std::size_t>(size));
-  MPI_Allgather(&sent.bytes, 1, MPI_LONG_LONG, all.data(), 1, MPI_LONG_LONG, comm);
-  return all;
-}
-
-}  // namespace matapprox
+}  // namespace matapprox::mpi::test
 
 // Replaces MPI's own function, which it calls.
 extern "C" int MPI_Isend(const void* numbers,
@@ -29,7 +23,7 @@ extern "C" int MPI_Isend(const void* numbers,
                          MPI_Request* request) {
   MPI_Count bytes = 0;  // for a column type possibly beyond int
   MPI_Type_size_x(type, &bytes);
-  ++matapprox::sent.messages;
-  matapprox::sent.bytes += static_cast<long long>(bytes) * count;
+  ++matapprox::mpi::test::sent.messages;
+  matapprox::mpi::test::sent.bytes += static_cast<long long>(bytes) * count;
   return PMPI_Isend(numbers, count, type, to, tag, comm, request);
 }
