@@ -257,61 +257,56 @@ Command Command::add_command(const std::string& name, const std::string& help) c
   return {app_->add_subcommand(name, help), chosen_};
 }
 
+Command Command::under(const std::string& heading) const {
+  Command same = *this;
+  same.heading_ = heading;
+  return same;
+}
+
 template <class Value>
-Option Command::add_option(const std::string& name,
+Option Command::add_option(const std::string& name_and_value,
                            Value& variable,
                            const std::string& help) const {
+  const std::size_t end = std::min(name_and_value.find(' '), name_and_value.size());
   const auto called = std::make_shared<std::string>();  // set once the option exists
   CLI::Option* option = app_->add_option(
-      name,
+      name_and_value.substr(0, end),
       [called, &variable](const CLI::results_t& texts) {
         assign(*called, texts, variable);
         return true;
       },
       help);
   *called = option->get_name();
-  option->type_name(CLI::detail::type_name<Value>());
+  option->type_name(end < name_and_value.size() ? name_and_value.substr(end + 1) : "");
+  if (!heading_.empty()) option->group(heading_);
   if (is_list<Value>) option->expected(CLI::detail::expected_max_vector_size);
   return Option(option);
 }
 
-template Option Command::add_option(const std::string&, std::string&, const std::string&) const;
-template Option Command::add_option(const std::string&, int&, const std::string&) const;
-template Option Command::add_option(const std::string&, Index&, const std::string&) const;
-template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&) const;
-template Option Command::add_option(const std::string&, double&, const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::optional<int>&,
-                                    const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::optional<Index>&,
-                                    const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::optional<std::uint64_t>&,
-                                    const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::optional<double>&,
-                                    const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::vector<std::string>&,
-                                    const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::vector<Index>&,
-                                    const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::vector<std::uint64_t>&,
-                                    const std::string&) const;
-template Option Command::add_option(const std::string&,
-                                    std::vector<double>&,
-                                    const std::string&) const;
+using Text = const std::string&;
+template Option Command::add_option(Text, std::string&, Text) const;
+template Option Command::add_option(Text, int&, Text) const;
+template Option Command::add_option(Text, Index&, Text) const;
+template Option Command::add_option(Text, std::uint64_t&, Text) const;
+template Option Command::add_option(Text, double&, Text) const;
+template Option Command::add_option(Text, std::optional<int>&, Text) const;
+template Option Command::add_option(Text, std::optional<Index>&, Text) const;
+template Option Command::add_option(Text, std::optional<std::uint64_t>&, Text) const;
+template Option Command::add_option(Text, std::optional<double>&, Text) const;
+template Option Command::add_option(Text, std::vector<std::string>&, Text) const;
+template Option Command::add_option(Text, std::vector<Index>&, Text) const;
+template Option Command::add_option(Text, std::vector<std::uint64_t>&, Text) const;
+template Option Command::add_option(Text, std::vector<double>&, Text) const;
 
 template <class Value>
 Option Command::add_flag(const std::string& name, Value& variable, const std::string& help) const {
-  return Option(app_->add_flag(name, variable, help));
+  CLI::Option* option = app_->add_flag(name, variable, help);
+  if (!heading_.empty()) option->group(heading_);
+  return Option(option);
 }
 
-template Option Command::add_flag(const std::string&, bool&, const std::string&) const;
-template Option Command::add_flag(const std::string&, std::string&, const std::string&) const;
+template Option Command::add_flag(Text, bool&, Text) const;
+template Option Command::add_flag(Text, std::string&, Text) const;
 
 void Command::footer(const std::string& text) const { app_->footer(text); }
 

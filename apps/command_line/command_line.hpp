@@ -27,7 +27,7 @@ class Option {
  public:
   /// Makes the option mandatory.
   Option required(bool value = true) const;
-  /// Sets the text that the help shows in place of the value: "FILE", or nothing.
+  /// Sets the text that the help shows in place of the value: "FILE"; by default nothing.
   Option type_name(const std::string& name) const;
   /// Sets the heading under which the help lists the option.
   Option group(const std::string& heading) const;
@@ -60,8 +60,11 @@ class Option {
 class Command {
  public:
   Command add_command(const std::string& name, const std::string& help) const;
-  /// Adds "--name", "-n,--name" or, without dashes, a positional argument. Parsing stores the value
-  /// in `variable`, whose address must not change. Value is std::string, int, Index, std::uint64_t
+  /// The same command; the help lists the options that are added through it under this heading.
+  Command under(const std::string& heading) const;
+  /// Adds "--name", "-n,--name" or, without dashes, a positional argument. A text after a space is
+  /// what the help shows in place of the value: "--report FILE.html". Parsing stores the value in
+  /// `variable`, whose address must not change. Value is std::string, int, Index, std::uint64_t
   /// or double, std::optional of those but the first, or std::vector of std::string, Index,
   /// std::uint64_t or double. Numbers are decimal: 010 is ten and 0x10 is an error. A number that
   /// Value cannot hold is an error that states the range, and so is an empty text.
@@ -88,6 +91,7 @@ class Command {
 
   CLI::App* app_;
   Action* chosen_;  ///< owned by the CommandLine
+  std::string heading_;
 };
 
 /// Parses the command line of a program and runs the command that it names.

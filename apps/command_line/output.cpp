@@ -304,13 +304,13 @@ ProgressLine::ProgressLine(bool quiet) : shown_(!quiet && isatty(STDERR_FILENO) 
 void ProgressLine::start(const std::string& label, double max_seconds) {
   label_ = label;
   max_seconds_ = max_seconds;
-  started_ = Clock::now();
+  since_start_.restart();
   print(label_ + " ...");
 }
 
 void ProgressLine::update(const Progress& progress) {
   if (!is_due()) return;
-  const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
+  const double elapsed = since_start_.seconds();
   std::string text = label_ + ":";
   if (progress.iteration > 0) {
     text += fmt::format(" iteration {}", progress.iteration);
@@ -330,7 +330,8 @@ void ProgressLine::update(const Progress& progress) {
 void ProgressLine::print(const std::string& text) {
   if (!shown_) return;
   write_terminal("\r\033[K" + visible_text(text));
-  printed_ = Clock::now();
+  since_print_.restart();
+  printed_ = true;
   dirty_ = true;
 }
 

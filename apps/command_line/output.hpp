@@ -3,6 +3,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +88,18 @@ std::exception_ptr failure_of_drawing(const std::function<void()>& draw);
 /// kDone.
 int report_drawing(int code, const std::exception_ptr& failure);
 
+/// Time since its construction or last restart.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  void restart() { start_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 /// One line on stderr that is rewritten in place: the running work, the current error, the time
 /// left. Shown only on a terminal and never with --quiet.
 class ProgressLine {
@@ -96,7 +109,9 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void start(const std::string& label, double max_seconds);
+  /// Shows the work that begins; `max_seconds` bounds the time left.
+  void start(const std::string& label,
+             double max_seconds = std::numeric_limits<double>::infinity());
   void update(const Progress& progress);
   /// Shows the text that `text()` returns, at most five times per second.
   template <class Text>
@@ -104,21 +119,18 @@ class ProgressLine {
     if (is_due()) print(text());
   }
   void clear();
-  bool shown() const { return shown_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  bool is_due() const {
-    return shown_ && Clock::now() - printed_ >= std::chrono::milliseconds(200);
-  }
+  bool is_due() const { return shown_ && (!printed_ || since_print_.seconds() >= 0.2); }
   void print(const std::string& text);
 
   bool shown_;
+  bool printed_ = false;
   bool dirty_ = false;
   std::string label_;
   double max_seconds_ = 0;
-  Clock::time_point started_;
-  Clock::time_point printed_;
+  Stopwatch since_start_;
+  Stopwatch since_print_;
 };
 
 /// "4 s", "3 min 20 s", "2 h 5 min".

@@ -22,6 +22,14 @@ std::string flag_of(const std::string& option_name) {
   return flag;
 }
 
+std::size_t position_of_name(const std::string& flag,
+                             const std::string& text,
+                             std::span<const std::string_view> names) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  require(found != names.end(), "{} '{}' is not one of {}", flag, text, fmt::join(names, ", "));
+  return static_cast<std::size_t>(found - names.begin());
+}
+
 void note(bool quiet, const std::string& text) {
   if (!quiet) write_stderr(visible_text(text) + "\n");
 }
@@ -32,6 +40,7 @@ void NamedFlags::add(const Command& command,
                      const OptionText& option,
                      const std::string& help,
                      const std::string& group) {
+  const Command heading = command.under(group);
   Flag& made = flags_.emplace_back();
   made.name = name;
   const bool is_bool = option.choices == std::vector<std::string>{"true", "false"};
@@ -40,10 +49,15 @@ void NamedFlags::add(const Command& command,
     text += fmt::format(": {}", fmt::join(option.choices, ", "));
   if (!is_bool && !option.value.empty()) text += fmt::format(" [{}]", option.value);
   if (is_bool && option.value == "true") text += fmt::format(" [true; {}=false]", flag);
-  made.option = is_bool ? command.add_flag(flag, made.value, text)
-                        : command.add_option(flag, made.value, text);
-  if (!is_bool) made.option->type_name("");
-  made.option->group(group);
+  made.option = is_bool ? heading.add_flag(flag, made.value, text)
+                        : heading.add_option(flag, made.value, text);
+}
+
+void NamedFlags::add(const Command& command,
+                     const std::vector<OptionText>& options,
+                     const std::string& group) {
+  for (const OptionText& option : options)
+    add(command, flag_of(option.name), option.name, option, option.help, group);
 }
 
 std::vector<std::pair<std::string, std::string>> NamedFlags::given() const {
@@ -55,14 +69,14 @@ std::vector<std::pair<std::string, std::string>> NamedFlags::given() const {
 }
 
 Option InputOptions::add(const Command& command, const std::string& help) {
-  const Option file = command.add_option("matrix", path_, help).required().type_name("FILE");
-  for (OptionText option : list_options(LoadOptions{})) {
-    if (option.name == "bandwidth") {
-      option.value = "the median rule";
-      option.help = "as kernel: bandwidth h of the function, positive";
-    }
-    flags_.add(command, flag_of(option.name), option.name, option, option.help, "Input");
+  const Option file = command.add_option("matrix FILE", path_, help).required();
+  std::vector<OptionText> options = list_options(LoadOptions{});
+  for (OptionText& option : options) {
+    if (option.name != "bandwidth") continue;
+    option.value = "the median rule";
+    option.help = "as kernel: bandwidth h of the function, positive";
   }
+  flags_.add(command, options, "Input");
   return file;
 }
 
@@ -81,7 +95,7 @@ LoadedMatrix InputOptions::load(bool quiet) const {
   LoadedMatrix loaded;
   {
     ProgressLine line(quiet);
-    line.start("reading " + path_, std::numeric_limits<double>::infinity());
+    line.start("reading " + path_);
     const InterruptScope at_once(false);  // nothing is lost yet, and readers do not poll
     loaded = matapprox::load(path_, options);
   }
@@ -90,11 +104,9 @@ LoadedMatrix InputOptions::load(bool quiet) const {
 }
 
 void CommonOptions::add(const Command& command, bool with_seed) {
-  if (with_seed)
-    command.add_option("--seed", seed_, "Seed of all random choices [1]").type_name("");
+  if (with_seed) command.add_option("--seed", seed_, "Seed of all random choices [1]");
   command.add_option("--threads", threads_, "Number of threads; results do not depend on it [all]")
-      .range(1, 4096)
-      .type_name("");
+      .range(1, 4096);
   command.add_flag("--quiet", quiet_, "Print only errors to stderr");
 }
 
@@ -113,16 +125,11 @@ void DeviceOptions::add_cpu_only(const Command& command) {
 }
 
 void DeviceOptions::add(const Command& command, const char* help) {
-  command.add_option("--device", name_, help).type_name("");
+  command.add_option("--device", name_, help);
   command.add_flag("-v,--verbose", verbose_, "Print the device used, and the reason, to stderr");
 }
 
-Device DeviceOptions::device() const {
-  const auto& names = EnumNames<Device>::values;
-  const auto found = std::find(names.begin(), names.end(), name_);
-  require(found != names.end(), "--device '{}' is not one of {}", name_, fmt::join(names, ", "));
-  return static_cast<Device>(found - names.begin());
-}
+Device DeviceOptions::device() const { return enum_value<Device>("--device", name_); }
 
 void DeviceOptions::check() const {
   if (device() != Device::kCuda) return;
@@ -170,9 +177,8 @@ Placement DeviceOptions::place(std::shared_ptr<const LinearOperator> A, bool qui
 }
 
 void JsonOptions::add(const Command& command) {
-  command
-      .add_option("--json", path_, "Also write JSON to this file; - prints it instead of the text")
-      .type_name("FILE");
+  command.add_option(
+      "--json FILE", path_, "Also write JSON to this file; - prints it instead of the text");
   command.add_flag("--force", force_, "Overwrite output files that exist");
 }
 
@@ -192,39 +198,28 @@ void JsonOptions::write(const std::string& text) const {
   if (!path_.empty()) write_text(path_, text);
 }
 
+void JsonOptions::show(report::Json json, const std::string& text) const {
+  write(std::move(json));
+  if (!replaces_text()) write_stdout(text);
+}
+
 void SizeOptions::add(const Command& command) {
-  constexpr const char* kGroup = "Storage";
-  command.add_option("--rank", rank_, "Rank of every method that has one")
-      .range(1)
-      .group(kGroup)
-      .type_name("");
-  command
-      .add_option(
-          "--budget",
-          budget_,
-          "Storage limit: stored numbers (18432), share of the matrix (10%) or bytes (4MB, 4MiB); "
-          "default: what the Chord reference pattern stores")
-      .group(kGroup)
-      .type_name("");
-  command
-      .add_option("--target-error",
-                  target_error_,
-                  "Use the smallest storage that reaches this relative error")
-      .group(kGroup)
-      .type_name("");
-  command
-      .add_option("--precision",
-                  precision_,
-                  "Precision of the stored values: double, float, float16, bfloat16, or packed "
-                  "(bits per value chosen from the data) [double]")
-      .group(kGroup)
-      .type_name("");
-  command
-      .add_option("--max-seconds",
-                  max_seconds_,
-                  "Time limit of a method in seconds; its best result so far is kept")
-      .group(kGroup)
-      .type_name("");
+  const Command storage = command.under("Storage");
+  storage.add_option("--rank", rank_, "Rank of every method that has one").range(1);
+  storage.add_option(
+      "--budget",
+      budget_,
+      "Storage limit: stored numbers (18432), share of the matrix (10%) or bytes (4MB, 4MiB); "
+      "default: what the Chord reference pattern stores");
+  storage.add_option(
+      "--target-error", target_error_, "Use the smallest storage that reaches this relative error");
+  storage.add_option("--precision",
+                     precision_,
+                     "Precision of the stored values: double, float, float16, bfloat16, or packed "
+                     "(bits per value chosen from the data) [double]");
+  storage.add_option("--max-seconds",
+                     max_seconds_,
+                     "Time limit of a method in seconds; its best result so far is kept");
 }
 
 void SizeOptions::check() const {
@@ -246,25 +241,16 @@ StorageBudget SizeOptions::budget() const {
 }
 
 Precision SizeOptions::precision() const {
-  const auto& names = EnumNames<Precision>::values;
-  const auto found = std::find(names.begin(), names.end(), precision_);
-  require(found != names.end(),
-          "--precision '{}' is not one of {}",
-          precision_,
-          fmt::join(names, ", "));
-  return static_cast<Precision>(found - names.begin());
+  return enum_value<Precision>("--precision", precision_);
 }
 
 void MeasuringOptions::add(const Command& command, bool can_be_none) {
-  command
-      .add_option(
-          "--measure",
-          effort_,
-          fmt::format(
-              "Effort of measuring the error: {}quick (about as long as the fit), full [{}]",
-              can_be_none ? "none, " : "",
-              effort_))
-      .type_name("");
+  command.add_option(
+      "--measure",
+      effort_,
+      fmt::format("Effort of measuring the error: {}quick (about as long as the fit), full [{}]",
+                  can_be_none ? "none, " : "",
+                  effort_));
   command.add_flag(
       "--exact-error",
       exact_,
@@ -277,17 +263,14 @@ void MeasuringOptions::add_certificate(const Command& command) {
       certify_,
       "Also certify upper bounds of the error, whatever the value of --measure: 40 products with "
       "the matrix and the approximation in 5 passes; none if the Frobenius error is exact");
-  command
-      .add_option("--confidence",
-                  confidence_,
-                  fmt::format("Probability that a certified bound holds, between 0 and 1 [{}]",
-                              CertificateOptions{}.confidence))
-      .type_name("");
+  command.add_option("--confidence",
+                     confidence_,
+                     fmt::format("Probability that a certified bound holds, between 0 and 1 [{}]",
+                                 CertificateOptions{}.confidence));
   norm_option_ = command.add_option(
       "--norm",
       norm_,
       "Norm to certify: frobenius (also bounds the spectral norm), spectral [frobenius]");
-  norm_option_->type_name("");
 }
 
 CertificateOptions MeasuringOptions::certificate(std::uint64_t seed) const {
@@ -299,19 +282,13 @@ CertificateOptions MeasuringOptions::certificate(std::uint64_t seed) const {
             *confidence_);
     result.confidence = *confidence_;
   }
-  const auto& names = EnumNames<CertifiedNorm>::values;
-  const auto found = std::find(names.begin(), names.end(), norm_);
-  require(found != names.end(), "--norm '{}' is not one of {}", norm_, fmt::join(names, ", "));
-  result.norm = static_cast<CertifiedNorm>(found - names.begin());
+  result.norm = enum_value<CertifiedNorm>("--norm", norm_);
   return result;
 }
 
 MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
-  const auto& names = EnumNames<MeasureEffort>::values;
-  const auto found = std::find(names.begin(), names.end(), effort_);
-  require(found != names.end(), "--measure '{}' is not one of {}", effort_, fmt::join(names, ", "));
   MeasureOptions result;
-  result.effort = static_cast<MeasureEffort>(found - names.begin());
+  result.effort = enum_value<MeasureEffort>("--measure", effort_);
   require(!exact_ || result.effort != MeasureEffort::kNone,
           "--exact-error and --measure none exclude each other");
   require(!certify_ || result.effort != MeasureEffort::kNone,
@@ -327,12 +304,16 @@ MeasureOptions MeasuringOptions::options(std::uint64_t seed) const {
   return result;
 }
 
+void BasicOptions::add_basic(const Command& command, bool with_seed, bool cpu_only) {
+  common.add(command, with_seed);
+  cpu_only ? device.add_cpu_only(command) : device.add(command);
+  json.add(command);
+}
+
 void InfoOptions::add(const Command& command) {
   input.add(command, "A matrix in any format, a saved approximation or model");
   measuring.add(command);
-  common.add(command, true);
-  device.add(command);
-  json.add(command);
+  add_basic(command, true);
 }
 
 void InfoOptions::check() const {

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command_line/command_line.hpp"
@@ -21,6 +25,9 @@
 // parsing, and the functions that the subcommand needs afterwards. They must not move after `add`.
 namespace matapprox::app {
 
+/// Prints to stderr, unless quiet.
+void note(bool quiet, const std::string& text);
+
 /// Command line flags for the options of a visited struct of the library: max_iterations becomes
 /// --max-iterations. Values stay text; the struct's own visitor parses them.
 class NamedFlags {
@@ -30,6 +37,10 @@ class NamedFlags {
            const std::string& name,
            const OptionText& option,
            const std::string& help,
+           const std::string& group);
+  /// Adds a flag for each option, with its own name and help.
+  void add(const Command& command,
+           const std::vector<OptionText>& options,
            const std::string& group);
   /// (name, value) of all flags that were given.
   std::vector<std::pair<std::string, std::string>> given() const;
@@ -42,6 +53,18 @@ class NamedFlags {
   };
   std::list<Flag> flags_;
 };
+
+/// Position in `names` of the text that was given to an option. Throws InvalidArgument, with all
+/// names, if it is not among them.
+std::size_t position_of_name(const std::string& flag,
+                             const std::string& text,
+                             std::span<const std::string_view> names);
+
+/// The enumerator that the text given to an option names. Throws InvalidArgument likewise.
+template <class Enum>
+Enum enum_value(const std::string& flag, const std::string& text) {
+  return static_cast<Enum>(position_of_name(flag, text, EnumNames<Enum>::values));
+}
 
 /// "max_iterations" -> "--max-iterations"
 std::string flag_of(const std::string& option_name);
@@ -121,6 +144,8 @@ class JsonOptions {
   /// asked the program to stop.
   void write(report::Json json) const;
   void write(const std::string& text) const;  ///< the same for JSON in text form
+  /// Writes the document, and prints the text unless the document takes its place.
+  void show(report::Json json, const std::string& text) const;
 
  private:
   std::string path_;
@@ -173,22 +198,31 @@ class MeasuringOptions {
   std::optional<Option> norm_option_;
 };
 
+/// The options that most commands have; a command derives from them.
+struct BasicOptions {
+  /// Adds them without --seed if nothing is random; `cpu_only`: see DeviceOptions::add_cpu_only.
+  void add_basic(const Command& command, bool with_seed, bool cpu_only = false);
+  /// Prints the formatted text to stderr, unless --quiet is given.
+  template <class... Args>
+  void note(fmt::format_string<Args...> format, Args&&... args) const {
+    app::note(common.quiet(), fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  CommonOptions common;
+  DeviceOptions device;
+  JsonOptions json;
+};
+
 /// FILE and the options of `info`. Both programs have them: matapprox starts the program that reads
 /// models of attention with the same arguments.
-struct InfoOptions {
+struct InfoOptions : BasicOptions {
   void add(const Command& command);
   /// Sets the number of threads. Throws errors that would otherwise show only after the work:
   /// InvalidArgument, FileError, NotAvailable.
   void check() const;
 
   InputOptions input;
-  CommonOptions common;
-  DeviceOptions device;
   MeasuringOptions measuring;
-  JsonOptions json;
 };
-
-/// Prints to stderr, unless quiet.
-void note(bool quiet, const std::string& text);
 
 }  // namespace matapprox::app

@@ -1,38 +1,20 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <limits>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "command_line/interrupt.hpp"
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
 #include "command_parts.hpp"
-#include "commands.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/memory.hpp"
-#include "matapprox/core/require.hpp"
-#include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/keep.hpp"
-#include "matapprox/methods/registry.hpp"
 #include "report/comparison.hpp"
 
 namespace matapprox::app {
 namespace {
 
-struct ApproximateCommand {
+struct ApproximateCommand : BasicOptions {
   InputOptions input;
   MethodOptions method;
-  CommonOptions common;
-  DeviceOptions device;
   SizeOptions size;
   MeasuringOptions measuring;
-  JsonOptions json;
   std::string output;
   std::string warm_start;
   std::string keep{enum_name(KeptProperty::kNothing)};
@@ -56,11 +38,7 @@ NamedOptions all_options(const ApproximateCommand& command, const Method& method
 }
 
 KeptProperty kept_property(const ApproximateCommand& command) {
-  const auto& names = EnumNames<KeptProperty>::values;
-  const auto found = std::find(names.begin(), names.end(), command.keep);
-  require(
-      found != names.end(), "--keep '{}' is not one of {}", command.keep, fmt::join(names, ", "));
-  return static_cast<KeptProperty>(found - names.begin());
+  return enum_value<KeptProperty>("--keep", command.keep);
 }
 
 /// Throws before the fit if the method or the matrix cannot have the property.
@@ -118,7 +96,7 @@ void write_checkpoint(Session& session,
 }
 
 void note_how_to_go_on(const ApproximateCommand& command) {
-  note(command.common.quiet(), "the same command with --resume continues the fit");
+  command.note("the same command with --resume continues the fit");
 }
 
 RunResult fit(Session& session, RunControl& control) {
@@ -166,8 +144,7 @@ void keep_property(Session& session, RunResult& result) {
     result.approximation =
         keep(*session.input.matrix, result.approximation, kept_property(session.command));
   } catch (const InvalidArgument& error) {
-    note(session.command.common.quiet(),
-         fmt::format("saved without the property of --keep: {}", error.what()));
+    session.command.note("saved without the property of --keep: {}", error.what());
     session.kept = false;
   }
 }
@@ -188,8 +165,7 @@ std::optional<Measurement> measured_result(const Session& session, const RunResu
                                   session.command.common.quiet(),
                                   already ? nullptr : &catch_interrupts());
   } catch (const Interrupted&) {
-    note(session.command.common.quiet(),
-         "interrupted during the measurement: saved without an error");
+    session.command.note("interrupted during the measurement: saved without an error");
     return std::nullopt;
   }
 }
@@ -203,8 +179,7 @@ ResumeState state_of_checkpoint(const Session& session) {
     refuse_other_matrix(path, fit, session.input);
     return std::move(fit.record.resume);
   } catch (const Error& error) {
-    note(command.common.quiet(),
-         fmt::format("--resume will not be able to continue: {}", error.what()));
+    command.note("--resume will not be able to continue: {}", error.what());
     return {};
   }
 }
@@ -224,9 +199,8 @@ bool reaches_target(const Session& session, const ComparisonRow& row) {
   // alone.
   const bool says_missed = row.message.find("not reached") != std::string::npos;
   if (has_error ? row.reaches(target) : !says_missed) return true;
-  note(command.common.quiet(),
-       fmt::format("the {} was not reached; this is the closest result found",
-                   target > 0 ? fmt::format("target error {:g}", target) : "tolerance"));
+  command.note("the {} was not reached; this is the closest result found",
+               target > 0 ? fmt::format("target error {:g}", target) : "tolerance");
   return false;
 }
 
@@ -247,15 +221,14 @@ ComparisonRow show(const Session& session,
   report.rows.push_back(
       comparison_row(std::string(session.method.name), result, measured, interrupted));
   report.rows.back().saved_to = saved_to;
-  command.json.write(report::to_json(report));
-  if (!command.json.replaces_text()) write_stdout(comparison_table(report));
+  command.json.show(report::to_json(report), comparison_table(report));
   return report.rows.back();
 }
 
 /// Handles --resume of a fit that has ended: leaves the file alone and prints its result.
 int show_finished(const Session& session, const SavedFit& previous) {
   const ApproximateCommand& command = session.command;
-  note(command.common.quiet(), fmt::format("{}: already finished", command.output));
+  command.note("{}: already finished", command.output);
   const RunResult result{load_approximation(command.output).approximation,
                          previous.record.fit_seconds};
   const std::optional<Measurement> measured = measured_result(session, result);
@@ -277,7 +250,7 @@ int finish(const Session& session, const RunResult& result) {
       unfinished && session.has_checkpoint ? state_of_checkpoint(session) : ResumeState{};
   {
     ProgressLine line(command.common.quiet());
-    line.start("saving " + command.output, std::numeric_limits<double>::infinity());
+    line.start("saving " + command.output);
     save(command.output,
          result.approximation,
          saved_record(session.input, result, measured, interrupted, state));
@@ -314,16 +287,10 @@ int run_approximate(const ApproximateCommand& command) {
   const NamedOptions options = all_options(command, method);
   check_target(command, options);
   if (command.checkpoint_option->count() > 0 && !method.has_checkpoints) {
-    note(command.common.quiet(),
-         fmt::format("--checkpoint-seconds has no effect: {} has no intermediate result to save",
-                     method.name));
+    command.note("--checkpoint-seconds has no effect: {} has no intermediate result to save",
+                 method.name);
   }
-  require(command.output != "-", "-o: factors are written to a file, not to standard output");
-  check_hdf5_name(
-      "-o",
-      command.output,
-      "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes the "
-      "factors for other programs");
+  check_factors_output(command.output);
   command.json.files()
       .reads(command.input.path())
       .reads(command.warm_start)
@@ -354,11 +321,11 @@ int run_approximate(const ApproximateCommand& command) {
   RunResult result = controlled_fit(session, previous);
   if (command.checkpoint_option->count() > 0 && method.has_checkpoints && !session.has_checkpoint &&
       result.fit_seconds > command.checkpoint_seconds) {
-    note(command.common.quiet(),
-         fmt::format("no checkpoint was written: {} in the form {} has no intermediate result, or "
-                     "there was not enough memory to save one",
-                     method.name,
-                     result.approximation.summary.form));
+    command.note(
+        "no checkpoint was written: {} in the form {} has no intermediate result, or "
+        "there was not enough memory to save one",
+        method.name,
+        result.approximation.summary.form);
   }
   keep_property(session, result);
   return finish(session, result);
@@ -372,30 +339,23 @@ void add_approximate(const Command& program) {
       "approximate", "Approximates a matrix by one method and saves the factors");
   command->input.add(sub, "The matrix, or - for standard input");
   command->method.add(sub);
-  sub.add_option("-o,--output", command->output, "The HDF5 file to write")
-      .required()
-      .type_name("OUT.h5");
+  sub.add_option("-o,--output OUT.h5", command->output, "The HDF5 file to write").required();
   command->checkpoint_option =
       sub.add_option("--checkpoint-seconds",
                      command->checkpoint_seconds,
                      "Seconds between checkpoints, which save the best point of a long fit [60]");
-  command->checkpoint_option->type_name("");
   sub.add_flag("--resume", command->resume, "Continue from the checkpoint in the output file");
-  sub.add_option("--warm-start",
+  sub.add_option("--warm-start FILE.h5",
                  command->warm_start,
-                 "Start from this saved Chord approximation and use its pattern")
-      .type_name("FILE.h5");
+                 "Start from this saved Chord approximation and use its pattern");
   sub.add_option("--keep",
                  command->keep,
                  "Property of the matrix to preserve in the result: nothing, row_sums, symmetric, "
-                 "psd [nothing]")
-      .type_name("");
+                 "psd [nothing]");
   command->size.add(sub);
   command->measuring.add(sub, true);
   command->measuring.add_certificate(sub);
-  command->common.add(sub, true);
-  command->device.add(sub);
-  command->json.add(sub);
+  command->add_basic(sub, true);
   sub.footer(
       "Examples:\n"
       "  matapprox approximate matrices/mesh2d.mtx truncated_svd --rank 20 -o svd.h5\n"

@@ -1,6 +1,6 @@
 // For a program that is shipped without matapprox-attention: that of the Python package.
-#include "attention_program.hpp"
 #include "matapprox/core/error.hpp"
+#include "other_programs.hpp"
 
 namespace matapprox::app {
 

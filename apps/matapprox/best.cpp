@@ -1,24 +1,13 @@
 #include "matapprox/best/best.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
-#include <memory>
-#include <optional>
 
 #include "command_line/interrupt.hpp"
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
 #include "command_parts.hpp"
-#include "commands.hpp"
-#include "matapprox/core/memory.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
-#include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 #include "report/best_page.hpp"
 #include "report_output.hpp"
 
@@ -28,11 +17,8 @@ namespace {
 /// Default of best() without a budget; set here so that messages and documents name it.
 constexpr double kDefaultTargetError = 0.01;
 
-struct BestCommand {
+struct BestCommand : BasicOptions {
   InputOptions input;
-  CommonOptions common;
-  DeviceOptions device;
-  JsonOptions json;
   std::string budget;
   std::optional<double> target_error;
   std::string norm{enum_name(CertifiedNorm::kFrobenius)};
@@ -44,15 +30,6 @@ struct BestCommand {
   std::string output;
   ReportOutput report;
 };
-
-/// Value of the enumeration that the text of `flag` names.
-template <class Enum>
-Enum enum_value(const char* flag, const std::string& text) {
-  const auto& names = EnumNames<Enum>::values;
-  const auto found = std::find(names.begin(), names.end(), text);
-  require(found != names.end(), "{} '{}' is not one of {}", flag, text, fmt::join(names, ", "));
-  return static_cast<Enum>(found - names.begin());
-}
 
 StorageBudget wanted_budget(const BestCommand& command) {
   if (command.budget.empty()) return {};
@@ -110,7 +87,7 @@ std::optional<std::string> saved(const BestCommand& command,
                                  const BestResult& result) {
   if (command.output.empty()) return std::nullopt;
   ProgressLine line(command.common.quiet());
-  line.start("saving " + command.output, std::numeric_limits<double>::infinity());
+  line.start("saving " + command.output);
   const RunResult run{result.approximation, result.seconds};
   save(command.output,
        result.approximation,
@@ -123,7 +100,7 @@ std::exception_ptr failure_of_report(const BestCommand& command,
                                      const report::BestContents& contents) {
   if (!command.report.is_wanted()) return nullptr;
   ProgressLine line(command.common.quiet());
-  line.start("report", std::numeric_limits<double>::infinity());
+  line.start("report");
   RunControl control;
   control.stop = &catch_interrupts();
   return failure_of_drawing([&] {
@@ -133,12 +110,10 @@ std::exception_ptr failure_of_report(const BestCommand& command,
 }
 
 int outcome(const BestCommand& command, const report::BestContents& contents) {
-  const bool quiet = command.common.quiet();
   if (interrupt_requested()) return kInterrupted;
   if (contents.result.target_is_met) return kDone;
-  note(quiet,
-       fmt::format("the target error {:g} was not reached; this is the closest result found",
-                   contents.options.target_error));
+  command.note("the target error {:g} was not reached; this is the closest result found",
+               contents.options.target_error);
   return kNumerical;
 }
 
@@ -153,18 +128,13 @@ int run_best(const BestCommand& command) {
   command.device.check_cpu_only("best");
   const BestOptions options = best_options(command);
   require(command.max_seconds > 0, "--max-seconds {} is not positive", command.max_seconds);
-  require(command.output != "-", "-o: factors are written to a file, not to standard output");
-  check_hdf5_name("-o",
-                  command.output,
-                  "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes "
-                  "the factors for other programs");
+  check_factors_output(command.output);
   FilePlan files = command.json.files();
   files.reads(command.input.path()).replaces("-o", command.output);
   command.report.check(files, best_plot_names());
   if (!options.budget.is_set() && !command.target_error) {
-    note(command.common.quiet(),
-         fmt::format("neither --budget nor --target-error is given: using --target-error {:g}",
-                     kDefaultTargetError));
+    command.note("neither --budget nor --target-error is given: using --target-error {:g}",
+                 kDefaultTargetError);
   }
 
   control.stop = &catch_interrupts();
@@ -177,51 +147,36 @@ int run_best(const BestCommand& command) {
                                 threads()};
   contents.saved_to = saved(command, loaded, contents.result);
   const std::exception_ptr undrawn = failure_of_report(command, loaded, contents);
-  command.json.write(report::to_json(contents));
-  if (!command.json.replaces_text()) write_stdout(report::best_text(contents, command.explain));
+  command.json.show(report::to_json(contents), report::best_text(contents, command.explain));
   return report_drawing(outcome(command, contents), undrawn);
 }
 
 void add_search_options(const Command& sub, BestCommand& command) {
-  constexpr const char* kGroup = "Goal";
-  sub.add_option(
-         "--budget",
-         command.budget,
-         "Storage limit: share of the matrix in doubles (2%), bytes (4MB, 4MiB) or numbers (18432)")
-      .group(kGroup)
-      .type_name("");
-  sub.add_option("--target-error",
-                 command.target_error,
-                 "Relative error to reach with the fewest bytes [0.01 without --budget]")
-      .group(kGroup)
-      .type_name("");
-  sub.add_option(
-         "--norm",
-         command.norm,
-         "Norm of the target error and of certified bounds: frobenius, spectral [frobenius]")
-      .group(kGroup)
-      .type_name("");
-  sub.add_option("--confidence",
-                 command.confidence,
-                 "Probability that certified bounds hold, between 0 and 1 [0.99]")
-      .group(kGroup)
-      .type_name("");
-  sub.add_option("--methods", command.methods, "Methods to consider, separated by commas [all]")
+  const Command goal = sub.under("Goal");
+  goal.add_option(
+      "--budget",
+      command.budget,
+      "Storage limit: share of the matrix in doubles (2%), bytes (4MB, 4MiB) or numbers (18432)");
+  goal.add_option("--target-error",
+                  command.target_error,
+                  "Relative error to reach with the fewest bytes [0.01 without --budget]");
+  goal.add_option(
+      "--norm",
+      command.norm,
+      "Norm of the target error and of certified bounds: frobenius, spectral [frobenius]");
+  goal.add_option("--confidence",
+                  command.confidence,
+                  "Probability that certified bounds hold, between 0 and 1 [0.99]");
+  goal.add_option("--methods", command.methods, "Methods to consider, separated by commas [all]")
       .delimiter(',')
-      .group(kGroup)
-      .type_name("")
       .allow_extra_args(false);
-  sub.add_option("--effort",
-                 command.effort,
-                 "default, or high: also try Chord fits and all orders of rows and columns; takes "
-                 "minutes [default]")
-      .group(kGroup)
-      .type_name("");
-  sub.add_option("--max-seconds",
-                 command.max_seconds,
-                 "Time limit in seconds, including reading; the best result so far is kept")
-      .group(kGroup)
-      .type_name("");
+  goal.add_option("--effort",
+                  command.effort,
+                  "default, or high: also try Chord fits and all orders of rows and columns; takes "
+                  "minutes [default]");
+  goal.add_option("--max-seconds",
+                  command.max_seconds,
+                  "Time limit in seconds, including reading; the best result so far is kept");
 }
 
 }  // namespace
@@ -233,15 +188,12 @@ void add_best(const Command& program) {
       "Finds the smallest approximation with a given error, or the nearest of a given size");
   command->input.add(sub,
                      "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
-  sub.add_option("-o,--output", command->output, "Save the result in this HDF5 file")
-      .type_name("OUT.h5");
+  sub.add_option("-o,--output OUT.h5", command->output, "Save the result in this HDF5 file");
   sub.add_flag(
       "--explain", command->explain, "Print a table of all candidates with the outcome of each");
   add_search_options(sub, *command);
   command->report.add(sub);
-  command->common.add(sub, true);
-  command->device.add_cpu_only(sub);
-  command->json.add(sub);
+  command->add_basic(sub, true, true);
   sub.footer(
       "Examples:\n"
       "  matapprox best matrices/mesh2d.mtx --budget 2% --explain\n"

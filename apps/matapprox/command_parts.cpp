@@ -1,19 +1,12 @@
 #include "command_parts.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/memory.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/io/load.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/methods/chord.hpp"
 
 namespace matapprox::app {
@@ -30,14 +23,29 @@ Matrix read_block(const std::string& path, const std::string& variable, Index ro
   return block;
 }
 
-report::Json values_json(const Matrix& block) {
+void add_output(report::Json& json, const std::string& path, const Matrix& block) {
+  json["output"] = nullptr;
+  json["values"] = nullptr;
+  if (path.empty()) return;
+  if (path != "-") {
+    json["output"] = actual_output_path(path);
+    return;
+  }
   report::Json rows = report::Json::array();
   for (Index i = 0; i < block.rows(); ++i) {
     report::Json row = report::Json::array();
     for (Index j = 0; j < block.cols(); ++j) row.push_back(report::number_or_null(block(i, j)));
     rows.push_back(std::move(row));
   }
-  return rows;
+  json["values"] = std::move(rows);
+}
+
+void check_factors_output(const std::string& path) {
+  require(path != "-", "-o: factors are written to a file, not to standard output");
+  check_hdf5_name("-o",
+                  path,
+                  "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes "
+                  "the factors for other programs");
 }
 
 SavedRecord saved_record(const LoadedMatrix& input,
@@ -65,7 +73,7 @@ Measurement measured_with_progress(const LinearOperator& A,
                                    bool quiet,
                                    const std::atomic<bool>* stop) {
   ProgressLine line(quiet);
-  line.start("measuring", std::numeric_limits<double>::infinity());
+  line.start("measuring");
   RunControl control;
   control.stop = stop;
   control.progress = [&](const Progress& now) { line.update(now); };
@@ -111,9 +119,8 @@ void check_method_names(const std::vector<std::string>& names,
 MethodOptions::MethodOptions() : flags_(all_methods()) {}
 
 void MethodOptions::add(const Command& command) {
-  command.add_option("method", name_, "Name of a method; `matapprox methods` lists all")
-      .required()
-      .type_name("METHOD");
+  command.add_option("method METHOD", name_, "Name of a method; `matapprox methods` lists all")
+      .required();
   // Every subcommand adds these itself.
   flags_.add(command, "methods", "method", {"rank", "budget", "seed"});
 }

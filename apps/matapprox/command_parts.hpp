@@ -1,12 +1,23 @@
 #pragma once
 
+// Parts of the commands. Every command includes this header, and nothing that it includes.
+
+#include <fmt/format.h>
+
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "command_line/grouped_flags.hpp"
-#include "matapprox/core/types.hpp"
+#include "command_line/invocation.hpp"
+#include "command_line/output.hpp"
+#include "command_line/shared_options.hpp"
+#include "commands.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/registry.hpp"
@@ -19,8 +30,19 @@ namespace matapprox::app {
 /// Throws the exceptions of load(), and NotAvailable if memory is short.
 Matrix read_block(const std::string& path, const std::string& variable, Index rows, bool quiet);
 
-/// The block as a list of rows, each a list of numbers.
-report::Json values_json(const Matrix& block);
+/// The value, or null.
+template <class Value>
+report::Json or_null(const std::optional<Value>& value) {
+  return value ? report::Json(*value) : report::Json(nullptr);
+}
+
+/// Sets `output`, the file of -o, and `values`, the rows of the block, each a list of numbers. One
+/// of them is null: `path` is "-" if the block goes to standard output. Without -o both are null.
+void add_output(report::Json& json, const std::string& path, const Matrix& block);
+
+/// Throws InvalidArgument for an output of factors that is standard output or whose name belongs to
+/// another format than HDF5.
+void check_factors_output(const std::string& path);
 
 /// Record stored beside the factors of a run; `measured` is empty if nothing was measured.
 SavedRecord saved_record(const LoadedMatrix& input,

@@ -1,20 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <memory>
-#include <optional>
 
 #include "command_line/interrupt.hpp"
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
 #include "command_parts.hpp"
-#include "commands.hpp"
-#include "matapprox/core/require.hpp"
-#include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 #include "report/comparison.hpp"
 #include "report_output.hpp"
 
@@ -23,13 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CompareCommand {
+struct CompareCommand : BasicOptions {
   InputOptions input;
-  CommonOptions common;
-  DeviceOptions device;
   SizeOptions size;
   MeasuringOptions measuring;
-  JsonOptions json;
   std::vector<std::string> methods;
   std::vector<std::string> settings;
   std::string save_folder;
@@ -134,7 +120,7 @@ int outcome(const CompareCommand& command, const Comparison& comparison) {
         return row.method != "as_is" && row.reaches(target);
       });
   if (comparison.any_ok() && target > 0 && !reached) {
-    note(command.common.quiet(), fmt::format("no method reached the target error {:g}", target));
+    command.note("no method reached the target error {:g}", target);
     return kNumerical;
   }
   if (comparison.any_ok()) return kDone;
@@ -185,28 +171,22 @@ void add_compare(const Command& program) {
                      "The matrix: .mtx .mat .npy .npz .csv .h5 .png ... or - for standard input");
   sub.add_option("--methods", command->methods, "Methods to run, separated by commas [all]")
       .delimiter(',')
-      .type_name("")
       .allow_extra_args(false);
   sub.add_option("--set",
                  command->settings,
                  "Set an option of a method: method.option=value; may be repeated")
-      .type_name("")
       .allow_extra_args(false);
-  sub.add_option("--save",
+  sub.add_option("--save DIR",
                  command->save_folder,
-                 "Save the factors of every method in this folder, as METHOD.h5")
-      .type_name("DIR");
+                 "Save the factors of every method in this folder, as METHOD.h5");
   sub.add_option(
-         "--csv", command->csv, "Also write the table as CSV; - prints it instead of the text")
-      .type_name("FILE");
+      "--csv FILE", command->csv, "Also write the table as CSV; - prints it instead of the text");
   command->report.add(sub);
   command->report.add_sweep(sub);
   command->size.add(sub);
   command->measuring.add(sub);
   command->measuring.add_certificate(sub);
-  command->common.add(sub, true);
-  command->device.add(sub);
-  command->json.add(sub);
+  command->add_basic(sub, true);
   sub.footer(
       "Examples:\n"
       "  matapprox compare matrices/mesh2d.mtx\n"

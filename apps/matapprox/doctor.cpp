@@ -1,18 +1,9 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <thread>
 
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
-#include "commands.hpp"
+#include "command_parts.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/device/placement.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -45,10 +36,9 @@ struct Findings {
 double best_seconds(const std::function<void()>& body) {
   double best = 1e300;
   for (int repetition = 0; repetition < 5; ++repetition) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch clock;
     body();
-    best = std::min(
-        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    best = std::min(best, clock.seconds());
   }
   return best;
 }
@@ -218,8 +208,7 @@ int run_doctor(const DoctorCommand& command) {
   command.common.apply();
   command.json.files();
   const Findings findings = examine();
-  command.json.write(to_json(findings));
-  if (!command.json.replaces_text()) write_stdout(to_text(findings));
+  command.json.show(to_json(findings), to_text(findings));
   return kDone;
 }
 

@@ -1,16 +1,6 @@
-#include <fmt/format.h>
-
-#include <memory>
-
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
-#include "commands.hpp"
-#include "matapprox/core/memory.hpp"
+#include "command_parts.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/load.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -37,10 +27,9 @@ int run_export(const ExportCommand& command) {
   json["saved"] = command.saved;
   json["method"] = saved.approximation.summary.method;
   json["files"] = files;
-  command.json.write(json);
   std::string text;
   for (const std::string& file : files) text += visible_text(file) + "\n";
-  if (!command.json.replaces_text()) write_stdout(text);
+  command.json.show(std::move(json), text);
   return kDone;
 }
 
@@ -50,10 +39,9 @@ void add_export(const Command& program) {
   auto command = std::make_shared<ExportCommand>();
   const Command sub =
       program.add_command("export", "Writes saved factors for other programs: .mat, .npz or .mtx");
-  sub.add_option("saved", command->saved, "A saved approximation").required().type_name("FILE.h5");
-  sub.add_option("output", command->output, "Output; the extension says which format")
-      .required()
-      .type_name("OUT");
+  sub.add_option("saved FILE.h5", command->saved, "A saved approximation").required();
+  sub.add_option("output OUT", command->output, "Output; the extension says which format")
+      .required();
   command->common.add(sub, false);
   command->json.add(sub);
   sub.footer("Example:\n  matapprox export chord.h5 chord.mat");

@@ -1,67 +1,23 @@
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <memory>
 
-#include "attention_program.hpp"
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
-#include "commands.hpp"
-#include "matapprox/core/memory.hpp"
+#include "command_parts.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/io/saved_approximation.hpp"
+#include "other_programs.hpp"
 #include "report/findings.hpp"
 
 namespace matapprox::app {
 namespace {
 
-std::string kind_of(const Factor& factor) {
-  struct Namer {
-    std::string operator()(const Matrix&) const { return "dense"; }
-    std::string operator()(const SparseMatrix&) const { return "sparse"; }
-    std::string operator()(const Vector&) const { return "diagonal"; }
-    std::string operator()(const ChordFactors& chain) const {
-      return fmt::format("chord chain of {}", chain.pattern.factors());
-    }
-    std::string operator()(const Permutation&) const { return "permutation"; }
-    std::string operator()(const PackedMatrix&) const { return "packed"; }
-    std::string operator()(const PlacedMatrix&) const { return "dense, on several processes"; }
-    std::string operator()(const PlacedChord& chain) const {
-      return fmt::format("chord chain of {}, on several processes", chain.pattern().factors());
-    }
-    std::string operator()(const PackedSparse& sparse) const {
-      return "packed sparse, " + sparse.description();
-    }
-    std::string operator()(const PackedChord& chain) const {
-      return fmt::format("packed chord chain of {}", chain.pattern().factors());
-    }
-    std::string operator()(const BlockMatrix& blocks) const {
-      return fmt::format("{} blocks", blocks.content().leaves.size());
-    }
-    std::string operator()(const RandomProjection& projection) const {
-      return fmt::format(
-          "{} projection from seed {}", enum_name(projection.kind()), projection.seed());
-    }
-  };
-  return std::visit(Namer{}, *factor.value);
-}
-
 report::Json factors_json(const Approximation& approximation) {
   report::Json factors = report::Json::array();
   for (const Factor& factor : approximation.factors()) {
     factors.push_back({{"name", factor.name},
-                       {"kind", kind_of(factor)},
+                       {"kind", factor_kind(factor)},
                        {"rows", factor_rows(factor)},
                        {"cols", factor_cols(factor)},
                        {"transposed", factor.transposed}});
   }
   return factors;
-}
-
-template <class T>
-report::Json or_null(const std::optional<T>& value) {
-  return value ? report::Json(*value) : report::Json(nullptr);
 }
 
 report::Json saved_json(const std::string& path, const SavedApproximation& saved) {
@@ -119,7 +75,7 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
                         factor.transposed ? "^T" : "",
                         factor_rows(factor),
                         factor_cols(factor),
-                        kind_of(factor));
+                        factor_kind(factor));
   }
   if (saved.record.error_frobenius) {
     text += fmt::format("error        {:.6e} ({})",
@@ -220,8 +176,7 @@ Described describe_file(const InfoOptions& command) {
 int run_info(const InfoOptions& command) {
   command.check();
   const Described described = describe_file(command);
-  command.json.write(described.json);
-  if (!command.json.replaces_text()) write_stdout(described.text);
+  command.json.show(described.json, described.text);
   return kDone;
 }
 

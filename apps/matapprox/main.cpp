@@ -1,5 +1,5 @@
-#include "processes.hpp"
-#include "program.hpp"
+#include "commands.hpp"
+#include "other_programs.hpp"
 
 int main(int argc, char** argv) {
   matapprox::app::start_on_all_processes(argv);

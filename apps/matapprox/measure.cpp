@@ -1,29 +1,15 @@
-#include <fmt/format.h>
-
-#include <memory>
-
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
 #include "command_parts.hpp"
-#include "commands.hpp"
-#include "matapprox/core/memory.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 #include "report/comparison.hpp"
 #include "report/findings.hpp"
 
 namespace matapprox::app {
 namespace {
 
-struct MeasureCommand {
+struct MeasureCommand : BasicOptions {
   std::string saved;
   InputOptions input;
-  CommonOptions common;
-  DeviceOptions device;
   MeasuringOptions measuring{MeasureEffort::kFull};
-  JsonOptions json;
 };
 
 /// Prints a note if the file was made from another matrix; measuring against it is allowed.
@@ -34,12 +20,11 @@ void compare_provenance(const MeasureCommand& command,
   if (stated.fingerprint.empty() ||
       same_fingerprint(stated.fingerprint, fingerprint(*matrix.matrix)))
     return;
-  note(command.common.quiet(),
-       fmt::format("note: {} was made from another matrix ({}, {} x {})",
-                   command.saved,
-                   stated.path,
-                   stated.rows,
-                   stated.cols));
+  command.note("note: {} was made from another matrix ({}, {} x {})",
+               command.saved,
+               stated.path,
+               stated.rows,
+               stated.cols);
 }
 
 Comparison measured_comparison(const MeasureCommand& command,
@@ -85,17 +70,14 @@ int run_measure(const MeasureCommand& command) {
   compare_provenance(command, saved, matrix);
 
   report::Json json = report::to_json(comparison);
-  json["stated_error_frobenius"] = saved.record.error_frobenius
-                                       ? report::Json(*saved.record.error_frobenius)
-                                       : report::Json(nullptr);
-  command.json.write(json);
+  json["stated_error_frobenius"] = or_null(saved.record.error_frobenius);
   std::string text = visible_text(fmt::format(
                          "{} of {}", saved.approximation.summary.method, command.input.path())) +
                      "\n";
   text += report::measurement_lines(*comparison.rows.front().measurement);
   if (saved.record.error_frobenius)
     text += fmt::format("stated in the file  {:.6e}\n", *saved.record.error_frobenius);
-  if (!command.json.replaces_text()) write_stdout(text);
+  command.json.show(std::move(json), text);
   return kDone;
 }
 
@@ -105,14 +87,12 @@ void add_measure(const Command& program) {
   auto command = std::make_shared<MeasureCommand>();
   const Command sub =
       program.add_command("measure", "Measures the error of a saved approximation of a matrix");
-  sub.add_option("saved", command->saved, "A saved approximation").required().type_name("FILE.h5");
+  sub.add_option("saved FILE.h5", command->saved, "A saved approximation").required();
   command->input.add(sub,
                      "The matrix, read with the same options as for the fit (--as and others)");
   command->measuring.add(sub);
   command->measuring.add_certificate(sub);
-  command->common.add(sub, true);
-  command->device.add(sub);
-  command->json.add(sub);
+  command->add_basic(sub, true);
   sub.footer(
       "Examples:\n"
       "  matapprox measure chord.h5 matrices/mesh2d.mtx --json -\n"

@@ -1,14 +1,5 @@
-#include <fmt/format.h>
-
-#include <memory>
-
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
-#include "commands.hpp"
-#include "matapprox/core/memory.hpp"
+#include "command_parts.hpp"
 #include "matapprox/methods/jl_projection.hpp"
-#include "matapprox/methods/registry.hpp"
 
 namespace matapprox::app {
 namespace {
@@ -37,8 +28,7 @@ int run_methods(const MethodsCommand& command) {
                                  : option_lines(listed(*method));
   }
   if (command.name.empty()) text += "\n`matapprox methods METHOD` lists the options of a method.\n";
-  command.json.write(json);
-  if (!command.json.replaces_text()) write_stdout(text);
+  command.json.show(std::move(json), text);
   return kDone;
 }
 
@@ -48,7 +38,7 @@ void add_methods(const Command& program) {
   auto command = std::make_shared<MethodsCommand>();
   const Command sub =
       program.add_command("methods", "Lists the methods, or the options of one method");
-  sub.add_option("method", command->name, "Show the options of this method").type_name("METHOD");
+  sub.add_option("method METHOD", command->name, "Show the options of this method");
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox methods\n  matapprox methods nystrom");
   sub.action([command] { return run_methods(*command); });
@@ -71,8 +61,6 @@ int run_jl_dimension(const JlDimensionCommand& command) {
   json["epsilon"] = command.epsilon;
   json["dimension"] = k;
   json["linformer_dimension"] = linformer;
-  command.json.write(json);
-  if (command.json.replaces_text()) return kDone;
   std::string text = fmt::format(
       "{:>8}  preserves all distances between {} points within a factor 1 +- {:g}, with positive "
       "probability: "
@@ -84,7 +72,7 @@ int run_jl_dimension(const JlDimensionCommand& command) {
       linformer);
   if (k >= command.points)
     text += "No projection is needed: n points lie in a space of n - 1 dimensions.\n";
-  write_stdout(text);
+  command.json.show(std::move(json), text);
   return kDone;
 }
 
@@ -94,12 +82,9 @@ void add_jl_dimension(const Command& program) {
   auto command = std::make_shared<JlDimensionCommand>();
   const Command sub = program.add_command(
       "jl-dimension", "Computes the number of dimensions for a random projection of points");
-  sub.add_option("points", command->points, "Number of points, at least 2")
-      .required()
-      .type_name("N");
+  sub.add_option("points N", command->points, "Number of points, at least 2").required();
   sub.add_option(
-         "--epsilon", command->epsilon, "Largest distortion of distances, between 0 and 1 [0.1]")
-      .type_name("");
+      "--epsilon", command->epsilon, "Largest distortion of distances, between 0 and 1 [0.1]");
   command->json.add(sub);
   sub.footer("Examples:\n  matapprox jl-dimension 10000 --epsilon 0.25");
   sub.action([command] { return run_jl_dimension(*command); });

@@ -1,17 +1,14 @@
-#include "program.hpp"
-
 #include <malloc.h>
 
 #include <string>
 #include <vector>
 
-#include "attention_program.hpp"
-#include "command_line/command_line.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/process.hpp"
 #include "command_line/sandbox.hpp"
 #include "commands.hpp"
 #include "matapprox/kernels/lapack.hpp"
+#include "other_programs.hpp"
 #include "report/build_info.hpp"
 
 namespace matapprox::app {

@@ -32,23 +32,22 @@ bool is_image_file(const std::string& path) {
 }  // namespace
 
 void ReportOutput::add(const Command& command) {
-  command.add_option("--report", page_, "Write an HTML report with charts and images")
-      .group(kReportGroup)
-      .type_name("FILE.html");
-  command
+  command.under(kReportGroup)
+      .add_option("--report FILE.html", page_, "Write an HTML report with charts and images");
+  command.under(kReportGroup)
       .add_option(
-          "--plots",
+          "--plots DIR",
           plots_,
-          "Write the charts and images of the report to this folder, as .svg and .png files")
-      .group(kReportGroup)
-      .type_name("DIR");
+          "Write the charts and images of the report to this folder, as .svg and .png files");
 }
 
 void ReportOutput::add_sweep(const Command& command) {
-  sweep_option_ = command.add_option(
-      "--sweep-seconds",
-      sweep_seconds_,
-      "Seconds for fits with more and less storage, shown in the report; 0: none [60]");
+  sweep_option_ =
+      command.under(kReportGroup)
+          .add_option(
+              "--sweep-seconds",
+              sweep_seconds_,
+              "Seconds for fits with more and less storage, shown in the report; 0: none [60]");
   sweep_option_->group(kReportGroup).type_name("");
 }
 

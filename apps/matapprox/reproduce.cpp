@@ -8,13 +8,13 @@
 #include <memory>
 #include <optional>
 
-#include "attention_program.hpp"
 #include "command_line/interrupt.hpp"
 #include "command_line/invocation.hpp"
 #include "command_line/output.hpp"
 #include "command_line/shared_options.hpp"
 #include "commands.hpp"
 #include "matapprox/core/require.hpp"
+#include "other_programs.hpp"
 #include "reproduce/matrix_file.hpp"
 #include "reproduce/paper_tables.hpp"
 #include "reproduce/reproduction.hpp"
@@ -342,8 +342,7 @@ void add_reproduce(const Command& program) {
          "crossovers, singularformer, linformer_grid, depth, blocks, transfer, each with options "
          "of its own: "
          "`matapprox reproduce figure5 --help`")
-      .required()
-      .type_name("");
+      .required();
   sub.add_option("--matrices",
                  command->matrices,
                  "Folder with the paper's matrices [MATAPPROX_MATRICES, or matrices/paper]")
@@ -351,32 +350,26 @@ void add_reproduce(const Command& program) {
   sub.add_option(
          "--rows", command->rows, "Rows or categories to reproduce, separated by commas [all]")
       .delimiter(',')
-      .type_name("")
       .allow_extra_args(false);
   sub.add_option(
-         "--effort", command->effort, "Effort of the Chord fit: fast, default, high [default]")
-      .type_name("");
+      "--effort", command->effort, "Effort of the Chord fit: fast, default, high [default]");
   sub.add_option("--pattern",
                  command->pattern,
                  "Pattern of the Chord fit: reference, paper, torch, alternating, mixed_radix, "
-                 "auto [reference]")
-      .type_name("");
+                 "auto [reference]");
   sub.add_option("--recipe",
                  command->recipe,
                  "Recipe of the Chord fit: ours, or paper (the published start and only a "
-                 "quasi-Newton method) [ours]")
-      .type_name("");
+                 "quasi-Newton method) [ours]");
   sub.add_option("--other-patterns",
                  command->other_patterns,
                  "Further patterns to fit, separated by commas, or none [alternating,auto; with "
                  "--pattern, --recipe or --set: none]")
       .delimiter(',')
-      .type_name("")
       .allow_extra_args(false);
   sub.add_option("--set",
                  command->settings,
                  "Set an option of the Chord fit: option=value; may be repeated")
-      .type_name("")
       .allow_extra_args(false);
   add_reproduce_outputs(sub, *command);
   command->common.add(sub, true);

@@ -1,30 +1,17 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
-#include <limits>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "command_line/interrupt.hpp"
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
-#include "commands.hpp"
+#include "command_parts.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/memory.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/row_stream.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 
 namespace matapprox::app {
 namespace {
 
-struct SketchCommand {
+struct SketchCommand : BasicOptions {
   std::string source;
   std::string variable;
   bool allow_external = false;
@@ -35,26 +22,12 @@ struct SketchCommand {
   double checkpoint_seconds = 60;
   std::optional<Option> checkpoint_seconds_option;
   bool resume = false;
-  CommonOptions common;
-  DeviceOptions device;
-  JsonOptions json;
 
   SketchOptions options() const {
     NamedOptions named = sizes.given();
     named.emplace_back("seed", fmt::format("{}", common.seed()));
     return options_from<SketchOptions>(named);
   }
-};
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-  void restart() { start_ = std::chrono::steady_clock::now(); }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 /// Number of rows that enter the sketch together. It depends on the width alone, so that the result
@@ -83,7 +56,7 @@ class StreamRun {
           fmt::format("{}: has {} rows, not {} (--rows)", command.source, *known, *rows_));
     }
     control_.stop = &catch_interrupts();
-    line_.start("sketch", std::numeric_limits<double>::infinity());
+    line_.start("sketch");
     if (command.resume) resume();
     clock_.restart();
   }
@@ -186,8 +159,7 @@ class StreamRun {
     stream_->skip(done_, saved.position.parts);
     sketch_ = std::move(saved.sketch);
     panel_.resize(panel_rows(sketch_->state().cols), sketch_->state().cols);
-    note(command_.common.quiet(),
-         fmt::format("{}: continues after {} rows", command_.checkpoint, done_));
+    command_.note("{}: continues after {} rows", command_.checkpoint, done_);
   }
 
   bool next(Matrix& piece) {
@@ -195,7 +167,7 @@ class StreamRun {
     const Index room = panel_.rows() > filled_ ? panel_.rows() - filled_ : first_piece_rows();
     const bool more = stream_->next(room, piece);
     for (const std::string& text : stream_->take_notes())
-      note(command_.common.quiet(), fmt::format("{}: {}", command_.source, text));
+      command_.note("{}: {}", command_.source, text);
     return more;
   }
 
@@ -380,14 +352,9 @@ void check_command(const SketchCommand& command) {
   require(!command.checkpoint.empty() || !command.resume, "--resume needs --checkpoint FILE");
   require(!command.checkpoint.empty() || command.checkpoint_seconds_option->count() == 0,
           "--checkpoint-seconds has no effect without --checkpoint");
-  require(command.output != "-", "-o: factors are written to a file, not to standard output");
+  check_factors_output(command.output);
   require(command.checkpoint != "-",
           "--checkpoint: a sketch is written to a file, not to standard output");
-  const std::string advice =
-      "save to a name such as out.h5, then `matapprox export out.h5 out.npz` writes the factors "
-      "for "
-      "other programs";
-  check_hdf5_name("-o", command.output, advice);
   check_hdf5_name(
       "--checkpoint", command.checkpoint, "save the sketch to a name such as sketch.h5");
   command.json.files()
@@ -405,19 +372,16 @@ int run_sketch(const SketchCommand& command) {
   run.end_line();
   const std::optional<Finished> finished = complete ? run.finish() : std::nullopt;
   if (!finished) {
-    note(command.common.quiet(),
-         command.checkpoint.empty()
-             ? fmt::format("interrupted after {} rows; without --checkpoint nothing is saved",
-                           run.rows())
-             : fmt::format("interrupted after {} rows; the same command with --resume continues",
-                           run.rows()));
+    command.note("interrupted after {} rows; {}",
+                 run.rows(),
+                 command.checkpoint.empty() ? "without --checkpoint nothing is saved"
+                                            : "the same command with --resume continues");
     command.json.write(interrupted_json(command, run, stream_seconds));
     return kInterrupted;
   }
   save_result(command, *finished, stream_seconds + finished->seconds);
-  command.json.write(sketch_json(command, run, *finished, stream_seconds));
-  if (!command.json.replaces_text())
-    write_stdout(sketch_text(command, run, *finished, stream_seconds));
+  command.json.show(sketch_json(command, run, *finished, stream_seconds),
+                    sketch_text(command, run, *finished, stream_seconds));
   return kDone;
 }
 
@@ -427,41 +391,31 @@ void add_sketch(const Command& program) {
   auto command = std::make_shared<SketchCommand>();
   const Command sub = program.add_command(
       "sketch", "Approximates a matrix that is read only once, row by row, and saves the factors");
-  sub.add_option("source",
+  sub.add_option("source DIRECTORY|FILE",
                  command->source,
                  "A directory of row blocks, a file, or - for .npy arrays or lines from a pipe")
-      .required()
-      .type_name("DIRECTORY|FILE");
-  sub.add_option("-o,--output", command->output, "The HDF5 file to write")
-      .required()
-      .type_name("OUT.h5");
+      .required();
+  sub.add_option("-o,--output OUT.h5", command->output, "The HDF5 file to write").required();
   sub.add_option("--rows",
                  command->rows,
                  "Number of rows of the whole matrix, if the source does not state it")
-      .range(1)
-      .type_name("");
-  sub.add_option("--variable", command->variable, "Name of the array in .mat, .npz and .h5 files")
-      .type_name("");
+      .range(1);
+  sub.add_option("--variable", command->variable, "Name of the array in .mat, .npz and .h5 files");
   sub.add_flag("--allow-external",
                command->allow_external,
                "HDF5, .mat 7.3: follow external links, external storage and virtual datasets");
-  for (const OptionText& option : list_options(SketchOptions{})) {
-    if (option.name == "seed") continue;
-    command->sizes.add(sub, flag_of(option.name), option.name, option, option.help, "Sketch size");
-  }
-  sub.add_option("--checkpoint",
+  std::vector<OptionText> sizes = list_options(SketchOptions{});
+  std::erase_if(sizes, [](const OptionText& option) { return option.name == "seed"; });
+  command->sizes.add(sub, sizes, "Sketch size");
+  sub.add_option("--checkpoint FILE.h5",
                  command->checkpoint,
-                 "Save checkpoints of the sketch in this file, for --resume")
-      .type_name("FILE.h5");
+                 "Save checkpoints of the sketch in this file, for --resume");
   command->checkpoint_seconds_option = sub.add_option(
       "--checkpoint-seconds", command->checkpoint_seconds, "Seconds between checkpoints [60]");
-  command->checkpoint_seconds_option->type_name("");
   sub.add_flag("--resume",
                command->resume,
                "Continue from the checkpoint; the source must start from its beginning again");
-  command->common.add(sub, true);
-  command->device.add_cpu_only(sub);
-  command->json.add(sub);
+  command->add_basic(sub, true, true);
   sub.footer(
       "Files of a directory are row blocks in natural order of name: part-2 before part-10.\n"
       "Memory in bytes, without the program: 8 (k (m + n) + s^2 + q n + n (k + s)) + 16 b n and "

@@ -1,24 +1,11 @@
 #include "matapprox/solve/solve.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <utility>
 
 #include "command_line/interrupt.hpp"
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
 #include "command_parts.hpp"
-#include "commands.hpp"
-#include "matapprox/core/memory.hpp"
-#include "matapprox/core/require.hpp"
-#include "matapprox/io/atomic_output.hpp"
-#include "matapprox/io/saved_approximation.hpp"
 #include "matapprox/solve/preconditioner.hpp"
 #include "report/gnuplot.hpp"
 #include "report/solution_report.hpp"
@@ -26,7 +13,7 @@
 namespace matapprox::app {
 namespace {
 
-struct SolveCommand {
+struct SolveCommand : BasicOptions {
   InputOptions input;
   std::string right_side;
   NamedFlags solver;  ///< members of SolveOptions
@@ -37,9 +24,6 @@ struct SolveCommand {
   std::string output;
   std::string page;
   std::string chart;
-  CommonOptions common;
-  DeviceOptions device;
-  JsonOptions json;
 };
 
 /// The preconditioner and a short description. A null M means none.
@@ -50,14 +34,7 @@ struct ChosenPreconditioner {
 };
 
 ApproximationOf approximated(const SolveCommand& command) {
-  const auto& names = EnumNames<ApproximationOf>::values;
-  const auto found = std::find(names.begin(), names.end(), command.preconditioner_of);
-  require(found != names.end(),
-          "--preconditioner-of '{}' is not one of {}, {}",
-          command.preconditioner_of,
-          names[0],
-          names[1]);
-  return static_cast<ApproximationOf>(found - names.begin());
+  return enum_value<ApproximationOf>("--preconditioner-of", command.preconditioner_of);
 }
 
 bool is_file(const std::string& preconditioner) {
@@ -79,12 +56,11 @@ void check_origin(const SolveCommand& command,
           command.preconditioner,
           command.input.path());
   if (!of_this_matrix && of == ApproximationOf::kMatrix) {
-    note(command.common.quiet(),
-         fmt::format("note: {} was made from another matrix ({}, {} x {})",
-                     command.preconditioner,
-                     source.path,
-                     source.rows,
-                     source.cols));
+    command.note("note: {} was made from another matrix ({}, {} x {})",
+                 command.preconditioner,
+                 source.path,
+                 source.rows,
+                 source.cols);
   }
 }
 
@@ -121,14 +97,14 @@ ChosenPreconditioner choose_preconditioner(const SolveCommand& command,
                                            const LinearOperator& A,
                                            double shift) {
   ChosenPreconditioner chosen;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch clock;
   if (command.preconditioner == "jacobi") {
     chosen.M = jacobi_preconditioner(A, shift);
     chosen.text = "jacobi";
   } else if (is_file(command.preconditioner)) {
     chosen.M = saved_preconditioner(command, A, shift, chosen.text);
   }
-  chosen.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  chosen.seconds = clock.seconds();
   return chosen;
 }
 
@@ -208,11 +184,7 @@ report::Json solution_json(const SolveCommand& command,
     json["options"][option.name] = option.value;
   json["solutions"] = report::Json::array();
   for (const SolveResult& result : results) json["solutions"].push_back(report::to_json(result));
-  const bool to_stdout = command.output == "-";
-  json["output"] = command.output.empty() || to_stdout
-                       ? report::Json(nullptr)
-                       : report::Json(actual_output_path(command.output));
-  json["values"] = to_stdout ? values_json(X) : report::Json(nullptr);
+  add_output(json, command.output, X);
   return json;
 }
 
@@ -229,15 +201,14 @@ int exit_code_of(const SolveCommand& command,
                  Index columns) {
   const auto begun = static_cast<Index>(results.size());
   if (begun < columns) {
-    note(command.common.quiet(),
-         fmt::format("columns {}..{} were not started: their solutions are 0", begun + 1, columns));
+    command.note("columns {}..{} were not started: their solutions are 0", begun + 1, columns);
   }
   if (results.back().end == SolveEnd::kInterrupted) return kInterrupted;
   const bool converged = std::all_of(results.begin(), results.end(), [](const SolveResult& one) {
     return one.end == SolveEnd::kConverged;
   });
   if (converged) return kDone;
-  note(command.common.quiet(), "the tolerance was not reached; the best x found is written");
+  command.note("the tolerance was not reached; the best x found is written");
   return kNumerical;
 }
 
@@ -314,38 +285,27 @@ void add_solve(const Command& program) {
   const Command sub = program.add_command(
       "solve", "Solves A x = b iteratively, with a saved approximation as preconditioner");
   command->input.add(sub, "The matrix A, square");
-  sub.add_option("right_side",
+  sub.add_option("right_side FILE",
                  command->right_side,
                  "b, a vector or a block of columns: .npy .mtx .csv .h5 or - for standard input")
-      .required()
-      .type_name("FILE");
-  sub.add_option("--preconditioner",
+      .required();
+  sub.add_option("--preconditioner FILE.h5",
                  command->preconditioner,
-                 "Preconditioner: none, jacobi (the diagonal), or a saved approximation [none]")
-      .type_name("FILE.h5");
+                 "Preconditioner: none, jacobi (the diagonal), or a saved approximation [none]");
   command->preconditioner_of_option = sub.add_option(
       "--preconditioner-of",
       command->preconditioner_of,
       "What the saved preconditioner approximates: inverse, matrix (of low rank only) [inverse]");
-  command->preconditioner_of_option->type_name("");
-  for (const OptionText& option : list_options(SolveOptions{}))
-    command->solver.add(sub, flag_of(option.name), option.name, option, option.help, "Solver");
-  sub.add_option("--max-seconds",
-                 command->max_seconds,
-                 "Time limit in seconds; the best x so far is written")
-      .group("Solver")
-      .type_name("");
-  sub.add_option("-o,--output",
+  command->solver.add(sub, list_options(SolveOptions{}), "Solver");
+  sub.under("Solver").add_option(
+      "--max-seconds", command->max_seconds, "Time limit in seconds; the best x so far is written");
+  sub.add_option("-o,--output FILE",
                  command->output,
-                 "The solution x: .npy .mtx .csv .h5; - is CSV on standard output")
-      .type_name("FILE");
-  sub.add_option("--report", command->page, "Write an HTML report with the residuals")
-      .type_name("FILE.html");
-  sub.add_option("--chart", command->chart, "Draw a chart of residuals against iterations")
-      .type_name("FILE.svg|png");
-  command->common.add(sub, false);
-  command->device.add_cpu_only(sub);
-  command->json.add(sub);
+                 "The solution x: .npy .mtx .csv .h5; - is CSV on standard output");
+  sub.add_option("--report FILE.html", command->page, "Write an HTML report with the residuals");
+  sub.add_option(
+      "--chart FILE.svg|png", command->chart, "Draw a chart of residuals against iterations");
+  command->add_basic(sub, false, true);
   sub.footer(
       "Examples:\n"
       "  matapprox approximate A.mtx truncated_svd --as inverse --rank 20 -o inverse.h5\n"

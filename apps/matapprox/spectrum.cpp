@@ -1,44 +1,28 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <limits>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "command_line/interrupt.hpp"
-#include "command_line/invocation.hpp"
-#include "command_line/output.hpp"
-#include "command_line/shared_options.hpp"
-#include "commands.hpp"
-#include "matapprox/core/memory.hpp"
-#include "matapprox/core/require.hpp"
+#include "command_parts.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "matapprox/io/atomic_output.hpp"
 #include "matapprox/methods/eigenpairs.hpp"
-#include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox::app {
 namespace {
 
-struct SpectrumCommand {
+struct SpectrumCommand : BasicOptions {
   InputOptions input;
   double nearest = 0;
   std::optional<Index> count;  ///< unset: 8, or the order if smaller
   std::string vectors;
-  CommonOptions common;
-  DeviceOptions device;
-  JsonOptions json;
 };
 
 /// The entries of a matrix that is stored in memory.
 SparseMatrix entries_of(const LinearOperator& A, const std::string& path) {
-  if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) return sparse->values();
-  if (const auto* dense = dynamic_cast<const DenseOperator*>(&A)) {
-    SparseMatrix entries = dense->values().sparseView(0.0, 0.0);
+  if (const SparseMatrix* sparse = sparse_values(A)) return *sparse;
+  if (const Matrix* dense = dense_values(A)) {
+    SparseMatrix entries = dense->sparseView(0.0, 0.0);
     entries.makeCompressed();
     return entries;
   }
@@ -50,7 +34,7 @@ SparseMatrix entries_of(const LinearOperator& A, const std::string& path) {
 
 Eigenpairs eigenpairs_of(const SpectrumCommand& command, const SparseMatrix& A) {
   ProgressLine line(command.common.quiet());
-  line.start("spectrum", std::numeric_limits<double>::infinity());
+  line.start("spectrum");
   RunControl control;
   control.stop = &catch_interrupts();
   control.progress = [&](const Progress& progress) { line.update(progress); };
@@ -91,10 +75,9 @@ int run_spectrum(const SpectrumCommand& command) {
   command.json.files().reads(command.input.path()).replaces("-o", command.vectors);
   const LoadedMatrix loaded = command.input.load(command.common.quiet());
   const SparseMatrix A = entries_of(*loaded.matrix, command.input.path());
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch clock;
   const Eigenpairs found = eigenpairs_of(command, A);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = clock.seconds();
   report::Json json = report::document_head(command.common.seed(), threads());
   json["matrix"] = command.input.path();
   json["rows"] = A.rows();
@@ -108,13 +91,13 @@ int run_spectrum(const SpectrumCommand& command) {
   json["solves"] = found.solves;
   json["seconds"] = seconds;
   if (!command.vectors.empty()) write_block(command.vectors, found.vectors);
-  json["output"] = command.vectors.empty() ? report::Json(nullptr)
-                                           : report::Json(actual_output_path(command.vectors));
+  json["output"] = nullptr;
+  if (!command.vectors.empty()) json["output"] = actual_output_path(command.vectors);
   command.json.write(json);
   if (!command.json.replaces_text() && command.vectors != "-") {
     write_stdout(text_of(found, command.nearest, seconds));
   } else if (!found.converged) {
-    note(command.common.quiet(), "not certain: " + found.message);
+    command.note("not certain: {}", found.message);
   }
   return kDone;
 }
@@ -127,18 +110,15 @@ void add_spectrum(const Command& program) {
       "spectrum",
       "Finds the eigenvalues of a symmetric sparse matrix nearest to a number, with eigenvectors");
   command->input.add(sub, "The matrix, symmetric; --as laplacian for a graph");
-  sub.add_option("--nearest", command->nearest, "Find the eigenvalues nearest to this number [0]")
-      .type_name("X");
-  sub.add_option("--count", command->count, "Number of eigenvalues [8, or all of a smaller matrix]")
-      .range(1)
-      .type_name("K");
-  sub.add_option("-o,--output",
+  sub.add_option(
+      "--nearest X", command->nearest, "Find the eigenvalues nearest to this number [0]");
+  sub.add_option(
+         "--count K", command->count, "Number of eigenvalues [8, or all of a smaller matrix]")
+      .range(1);
+  sub.add_option("-o,--output FILE",
                  command->vectors,
-                 "Eigenvectors, as columns: .npy .mtx .csv .h5; - is CSV on standard output")
-      .type_name("FILE");
-  command->common.add(sub, true);
-  command->device.add_cpu_only(sub);
-  command->json.add(sub);
+                 "Eigenvectors, as columns: .npy .mtx .csv .h5; - is CSV on standard output");
+  command->add_basic(sub, true, true);
   sub.footer(
       "Examples:\n"
       "  matapprox spectrum matrices/small_world.mtx --as laplacian --count 4 -o vectors.npy\n"

@@ -1,6 +1,5 @@
-#include "matapprox/attention_program.hpp"
-
 #include "matapprox/core/error.hpp"
+#include "matapprox/other_programs.hpp"
 
 namespace matapprox::app {
 

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "command_line/invocation.hpp"
+#include "matapprox/commands.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/mpi/program.hpp"
-#include "matapprox/program.hpp"
 
 namespace {
 

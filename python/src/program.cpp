@@ -1,9 +1,8 @@
 // The command line program as a function of the module.
-#include "matapprox/program.hpp"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "matapprox/commands.hpp"
 #include "python.hpp"
 
 namespace matapprox::python {

@@ -227,19 +227,16 @@ void check_target(RunResult& result, const LinearOperator& A, const RunControl& 
   if (summary.termination != Termination::kTargetReached ||
       result.approximation.precision() == Precision::kDouble)
     return;
-  MeasureOptions error_only;
-  error_only.spectral_iterations = 0;
-  error_only.time_products = false;
-  const Measurement measured =
-      measure(A, result.approximation, describe(A, {}, control), error_only, control);
-  if (!measured.relative_error || *measured.relative_error <= control.target_error) return;
+  const std::optional<double> error =
+      report::measured_error(A, result.approximation, describe(A, {}, control), control);
+  if (!error || *error <= control.target_error) return;
   summary.termination = Termination::kCompleted;
   summary.message +=
       fmt::format("{}target error {:g} not reached: stored as {} the error is {:.3g}",
                   summary.message.empty() ? "" : "; ",
                   control.target_error,
                   storage_precision(result.approximation),
-                  *measured.relative_error);
+                  *error);
 }
 
 }  // namespace

@@ -11,6 +11,16 @@
 #include "matapprox/core/error.hpp"
 
 namespace matapprox::report {
+std::optional<double> measured_error(const LinearOperator& A,
+                                     const Approximation& B,
+                                     const MatrixFacts& facts,
+                                     const RunControl& control) {
+  MeasureOptions error_only;
+  error_only.spectral_iterations = 0;
+  error_only.time_products = false;
+  return measure(A, B, facts, error_only, control).relative_error;
+}
+
 namespace {
 
 /// Maximum number of fits to decreasing tolerances, largest ratio of a tolerance to the one before,
@@ -24,16 +34,6 @@ constexpr double kSameError = 1e-12;
 constexpr double kGain = 0.999;
 /// Safety factor: the squared errors of truncation and rounding add up nearly, not exactly.
 constexpr double kNearlyAddUp = 0.97;
-
-std::optional<double> measured_error(const LinearOperator& A,
-                                     const Approximation& B,
-                                     const MatrixFacts& facts,
-                                     const RunControl& control) {
-  MeasureOptions error_only;
-  error_only.spectral_iterations = 0;
-  error_only.time_products = false;
-  return measure(A, B, facts, error_only, control).relative_error;
-}
 
 void add_message(Summary& summary, const std::string& text) {
   summary.message += (summary.message.empty() ? "" : "; ") + text;

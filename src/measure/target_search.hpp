@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "matapprox/factors/approximation.hpp"
 #include "matapprox/measure/measure.hpp"
@@ -28,6 +29,12 @@ Approximation packed(const Approximation& fitted);
 }  // namespace matapprox
 
 namespace matapprox::report {
+
+/// Measures only |A - B|_F / |A|_F; empty if A is zero and B is not.
+std::optional<double> measured_error(const LinearOperator& A,
+                                     const Approximation& B,
+                                     const MatrixFacts& facts,
+                                     const RunControl& control);
 
 /// Fit of a given size (rank, number of factors), already rounded to its precision.
 using SizedFit = std::function<Approximation(Index size)>;

@@ -3,50 +3,29 @@
 #include <algorithm>
 #include <utility>
 
+#include "mpi/messages.hpp"
+
 namespace matapprox::mpi {
 namespace {
 
 constexpr int kTag = 8;
-/// MPI counts the elements of a message in int.
-constexpr Index kMaxBytes = Index{1} << 30;
-
-void send(const Process& process, int to, const MessageBytes& message) {
-  for (Index at = 0; at < std::ssize(message); at += kMaxBytes) {
-    const auto count = static_cast<int>(std::min(kMaxBytes, std::ssize(message) - at));
-    MPI_Send(message.data() + at, count, MPI_BYTE, to, kTag, process.comm());
-  }
-}
-
-/// Receives message.size() bytes.
-void receive(const Process& process, int from, MessageBytes& message) {
-  for (Index at = 0; at < std::ssize(message); at += kMaxBytes) {
-    const auto count = static_cast<int>(std::min(kMaxBytes, std::ssize(message) - at));
-    MPI_Recv(message.data() + at, count, MPI_BYTE, from, kTag, process.comm(), MPI_STATUS_IGNORE);
-  }
-}
 
 class SpreadBlockWorkers final : public BlockWorkers {
  public:
   SpreadBlockWorkers(std::shared_ptr<Leader> leader, const MessageBytes& setup)
-      : leader_(std::move(leader)), worker_(leader_->next_number()) {
-    leader_->run(AddBlockWorker{worker_, setup.data(), std::ssize(setup)});
+      : worker_(std::move(leader)) {
+    worker_.leader()->run(AddBlockWorker{worker_.number(), &setup});
   }
-  ~SpreadBlockWorkers() override { leader_->run_to_end(RemoveBlockWorker{worker_}); }
-  SpreadBlockWorkers(const SpreadBlockWorkers&) = delete;
-  SpreadBlockWorkers(SpreadBlockWorkers&&) = delete;
-  SpreadBlockWorkers& operator=(const SpreadBlockWorkers&) = delete;
-  SpreadBlockWorkers& operator=(SpreadBlockWorkers&&) = delete;
 
-  int count() const override { return leader_->processes(); }
+  int count() const override { return worker_.leader()->processes(); }
   std::vector<MessageBytes> ask(const std::vector<MessageBytes>& requests) const override {
     std::vector<MessageBytes> answers;
-    leader_->run(AskBlockWorkers{worker_, &requests, &answers});
+    worker_.leader()->run(AskBlockWorkers{worker_.number(), &requests, &answers});
     return answers;
   }
 
  private:
-  std::shared_ptr<Leader> leader_;
-  Index worker_;
+  SharedObject worker_;
 };
 
 }  // namespace
@@ -66,12 +45,13 @@ MessageBytes deal_messages(const Process& process, const std::vector<MessageByte
   MessageBytes own;
   process.agree([&] { own.resize(static_cast<std::size_t>(count)); });
   if (!process.leads()) {
-    receive(process, 0, own);
+    receive(process, 0, kTag, own.data(), count);
     return own;
   }
   std::copy(messages->front().begin(), messages->front().end(), own.begin());
   for (int p = 1; p < process.size(); ++p) {
-    send(process, p, (*messages)[static_cast<std::size_t>(p)]);
+    const MessageBytes& message = (*messages)[static_cast<std::size_t>(p)];
+    send(process, p, kTag, message.data(), std::ssize(message));
   }
   return own;
 }
@@ -85,11 +65,14 @@ std::vector<MessageBytes> collect_messages(const Process& process, const Message
     for (const Index bytes : counts) all.emplace_back(static_cast<std::size_t>(bytes));
   });
   if (!process.leads()) {
-    send(process, 0, own);
+    send(process, 0, kTag, own.data(), count);
     return all;
   }
   std::copy(own.begin(), own.end(), all.front().begin());
-  for (int p = 1; p < process.size(); ++p) receive(process, p, all[static_cast<std::size_t>(p)]);
+  for (int p = 1; p < process.size(); ++p) {
+    MessageBytes& message = all[static_cast<std::size_t>(p)];
+    receive(process, p, kTag, message.data(), std::ssize(message));
+  }
   return all;
 }
 

@@ -6,7 +6,7 @@
 
 #include "kernels/chord_chain.hpp"
 #include "matapprox/operators/lazy.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "mpi/ranks_space.hpp"
 #include "mpi/spread_chain.hpp"
 
@@ -16,11 +16,10 @@ namespace {
 /// Returns the entries of a sparse target if all of them are finite and its rows and columns are in
 /// the order of the target; else null.
 const SparseMatrix* entries_of(const ChordTarget& target) {
-  const auto* sparse = dynamic_cast<const SparseOperator*>(&target.matrix.underlying());
-  if (sparse == nullptr || target.ordered) return nullptr;
-  const SparseMatrix& values = sparse->values();
-  const Eigen::Map<const Vector> numbers(values.valuePtr(), values.nonZeros());
-  return values.isCompressed() && numbers.allFinite() ? &values : nullptr;
+  const SparseMatrix* values = sparse_values(target.matrix);
+  if (values == nullptr || target.ordered) return nullptr;
+  const Eigen::Map<const Vector> numbers(values->valuePtr(), values->nonZeros());
+  return values->isCompressed() && numbers.allFinite() ? values : nullptr;
 }
 
 class SpreadChordObjective final : public DeviceChordObjective {
@@ -29,32 +28,28 @@ class SpreadChordObjective final : public DeviceChordObjective {
                        const ChordPattern& pattern,
                        Index max_columns,
                        const ChordTarget& target)
-      : leader_(std::move(leader)), order_(pattern.order), fit_(leader_->next_number()) {
-    const Layout rows = even_layout(order_, leader_->processes());
-    ranks_ = std::make_shared<const RanksSpace>(leader_, std::vector{chain_layout(rows, pattern)});
+      : order_(pattern.order), fit_(std::move(leader)) {
+    const Layout rows = even_layout(order_, fit_.leader()->processes());
+    const std::vector values{chain_layout(rows, pattern)};
+    ranks_ = std::make_shared<const RanksSpace>(fit_.leader(), values);
     space_ = ranks_;
     values_ = pattern.stored_numbers();
-    const RanksSpace panels(leader_, {rows});
+    const RanksSpace panels(fit_.leader(), {rows});
     const SparseMatrix* entries = entries_of(target);
     if (entries == nullptr) {
       columns_ = target.columns;
     } else {
-      counter_ = dynamic_cast<const CountedOperator*>(&target.matrix);
+      counter_ = counter_of(target.matrix);
     }
-    leader_->run(AddChordFit{fit_,
-                             panels.layout_number(order_),
-                             max_columns,
-                             target.symmetrized,
-                             entries != nullptr,
-                             &pattern,
-                             entries,
-                             target.unit});
+    fit_.leader()->run(AddChordFit{fit_.number(),
+                                   panels.layout_number(order_),
+                                   max_columns,
+                                   target.symmetrized,
+                                   entries != nullptr,
+                                   &pattern,
+                                   entries,
+                                   target.unit});
   }
-  ~SpreadChordObjective() override { leader_->run_to_end(RemoveChordFit{fit_}); }
-  SpreadChordObjective(const SpreadChordObjective&) = delete;
-  SpreadChordObjective(SpreadChordObjective&&) = delete;
-  SpreadChordObjective& operator=(const SpreadChordObjective&) = delete;
-  SpreadChordObjective& operator=(SpreadChordObjective&&) = delete;
 
   const std::shared_ptr<const MemorySpace>& space() const override { return space_; }
 
@@ -63,7 +58,7 @@ class SpreadChordObjective final : public DeviceChordObjective {
     if (counter_ != nullptr) counter_->add_columns(count);
     const Index width = kernels::objective_width<double>(order_, count);
     EvaluateChordPanel evaluate{};
-    evaluate.fit = fit_;
+    evaluate.fit = fit_.number();
     evaluate.panels = (count + width - 1) / width;
     evaluate.values = ranks_->part(values, values_);
     if (gradient != nullptr) evaluate.gradient = ranks_->part(gradient, values_);
@@ -81,16 +76,15 @@ class SpreadChordObjective final : public DeviceChordObjective {
       }
       evaluate.target = panel_.data();
       evaluate.result = &parts[static_cast<std::size_t>(p)];
-      leader_->run(evaluate);
+      fit_.leader()->run(evaluate);
     }
     return std::accumulate(parts.begin(), parts.end(), 0.0);
   }
 
  private:
-  std::shared_ptr<Leader> leader_;
   Index order_;
   Index values_ = 0;  ///< number of values
-  Index fit_;
+  SharedObject fit_;
   std::shared_ptr<const RanksSpace> ranks_;
   std::shared_ptr<const MemorySpace> space_;
   std::function<void(std::span<const Index> J, double* panel)> columns_;

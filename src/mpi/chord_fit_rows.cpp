@@ -5,8 +5,8 @@
 
 #include "kernels/chord_chain.hpp"
 #include "matapprox/core/memory.hpp"
-#include "mpi/number_type.hpp"
-#include "mpi/scatter.hpp"
+#include "mpi/messages.hpp"
+#include "mpi/row_exchange.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -211,7 +211,7 @@ double ChordFitRows::subtract_and_square(const Process& process, double* t, doub
 /// missing rows of the last own chunk.
 void ChordFitRows::exchange_chunks(const Process& process, double* t) const {
   const NumberType row = NumberType::row(width_);
-  std::vector<MPI_Request> requests;
+  Messages messages(process, kChunkRows);
   const Index begin = chain_.first();
   const Index end = chain_.last();
   if (begin == end) return;
@@ -220,27 +220,17 @@ void ChordFitRows::exchange_chunks(const Process& process, double* t) const {
     for (Index i = end; i < chunk_end;) {
       const int owner = rows_.owner(i);
       const Index last = std::min(chunk_end, rows_.first(owner) + rows_.count(owner));
-      MPI_Irecv(t + i * width_,
-                static_cast<int>(last - i),
-                row.get(),
-                owner,
-                kChunkRows,
-                process.comm(),
-                &requests.emplace_back());
+      messages.receive(owner, t + i * width_, last - i, row.get());
       i = last;
     }
   }
   if (begin % kernels::kRowChunk != 0) {
     const Index chunk = begin / kernels::kRowChunk;
-    MPI_Isend(t + begin * width_,
-              static_cast<int>(std::min(end, end_of_chunk(chunk, rows_.rows())) - begin),
-              row.get(),
-              rows_.owner(chunk * kernels::kRowChunk),
-              kChunkRows,
-              process.comm(),
-              &requests.emplace_back());
+    const Index last = std::min(end, end_of_chunk(chunk, rows_.rows()));
+    const int owner = rows_.owner(chunk * kernels::kRowChunk);
+    messages.send(owner, t + begin * width_, last - begin, row.get());
   }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  messages.wait();
 }
 
 double ChordFitRows::sum_of_chunks(const Process& process, const std::vector<double>& own) const {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "matapprox/kernels/gemm.hpp"
-#include "mpi/number_type.hpp"
+#include "mpi/messages.hpp"
 #include "mpi/row_exchange.hpp"
 
 namespace matapprox::mpi {

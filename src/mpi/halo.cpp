@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mpi/number_type.hpp"
+#include "mpi/messages.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -27,26 +27,12 @@ Halo::Halo(const Process& process, const Layout& layout, const std::vector<Index
       first += wanted[at];
     }
   });
-  std::vector<MPI_Request> requests;
-  for (Target& target : targets_) {
-    MPI_Irecv(target.rows.data(),
-              static_cast<int>(target.rows.size()),
-              MPI_INT64_T,
-              target.process,
-              kGhostRows,
-              process.comm(),
-              &requests.emplace_back());
-  }
-  for (const Source& source : sources_) {
-    MPI_Isend(ghosts.data() + source.first,
-              static_cast<int>(source.count),
-              MPI_INT64_T,
-              source.process,
-              kGhostRows,
-              process.comm(),
-              &requests.emplace_back());
-  }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  Messages messages(process, kGhostRows);
+  for (Target& target : targets_)
+    messages.receive(target.process, target.rows.data(), std::ssize(target.rows), MPI_INT64_T);
+  for (const Source& source : sources_)
+    messages.send(source.process, ghosts.data() + source.first, source.count, MPI_INT64_T);
+  messages.wait();
   for (Target& target : targets_) {
     for (Index& row : target.rows) row -= layout.first(process.rank());
   }
@@ -55,38 +41,26 @@ Halo::Halo(const Process& process, const Layout& layout, const std::vector<Index
 Matrix Halo::with_ghosts(const Process& process, const ConstMultiVectorView& X) const {
   Matrix all;
   std::vector<Matrix> sent(targets_.size());
-  std::vector<MPI_Request> requests;
+  Messages messages(process, kGhostRows);
   process.agree([&] {
     all.resize(X.rows + ghosts_, X.cols);
     for (std::size_t t = 0; t < sent.size(); ++t)
       sent[t].resize(std::ssize(targets_[t].rows), X.cols);
-    requests.reserve(sources_.size() + targets_.size());
+    messages.reserve(sources_.size() + targets_.size());
   });
   for (const Source& source : sources_) {
     const NumberType columns = NumberType::columns(source.count, X.cols, all.rows());
-    MPI_Irecv(all.data() + X.rows + source.first,
-              1,
-              columns.get(),
-              source.process,
-              kGhostRows,
-              process.comm(),
-              &requests.emplace_back());
+    messages.receive(source.process, all.data() + X.rows + source.first, 1, columns.get());
   }
   const auto own = on_host(X);
   for (std::size_t t = 0; t < sent.size(); ++t) {
     const Target& target = targets_[t];
     sent[t] = own(target.rows, Eigen::all);
     const NumberType columns = NumberType::columns(sent[t].rows(), X.cols, sent[t].rows());
-    MPI_Isend(sent[t].data(),
-              1,
-              columns.get(),
-              target.process,
-              kGhostRows,
-              process.comm(),
-              &requests.emplace_back());
+    messages.send(target.process, sent[t].data(), 1, columns.get());
   }
   all.topRows(X.rows) = own;
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  messages.wait();
   return all;
 }
 

@@ -5,18 +5,6 @@
 namespace matapprox::mpi {
 namespace {
 
-void perform(const Process& process, Store& store, const Operation& operation) {
-  try {
-    std::visit([&](const auto& one) { one.perform(process, store); }, operation);
-  } catch (const AgreedFailure&) {
-    throw;
-  } catch (const std::exception& error) {
-    process.abort(error.what());
-  } catch (...) {
-    process.abort("an unknown error");
-  }
-}
-
 void serve(const Process& process, Store& store) {
   for (;;) {
     Operation operation;

@@ -46,6 +46,28 @@ class Leader {
   bool is_open_ = false;
 };
 
+/// The number of an object that all processes have. The destructor removes the object from them.
+class SharedObject {
+ public:
+  explicit SharedObject(std::shared_ptr<Leader> leader)
+      : leader_(std::move(leader)), number_(leader_->next_number()) {}
+  /// An object that the processes have under this number already.
+  SharedObject(std::shared_ptr<Leader> leader, Index number)
+      : leader_(std::move(leader)), number_(number) {}
+  ~SharedObject() { leader_->run_to_end(Remove{number_}); }
+  SharedObject(const SharedObject&) = delete;
+  SharedObject(SharedObject&&) = delete;
+  SharedObject& operator=(const SharedObject&) = delete;
+  SharedObject& operator=(SharedObject&&) = delete;
+
+  const std::shared_ptr<Leader>& leader() const { return leader_; }
+  Index number() const { return number_; }
+
+ private:
+  std::shared_ptr<Leader> leader_;
+  Index number_;
+};
+
 /// Lets the processes work together more than once, with the same Store.
 class Session {
  public:

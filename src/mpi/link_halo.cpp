@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "mpi/number_type.hpp"
+#include "mpi/messages.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -70,26 +70,12 @@ LinkHalo::LinkHalo(const Layout& layout, int process, const std::vector<Index>& 
 void LinkHalo::receive_ghosts(const Process& process, Index width, double* panel) const {
   if (received_.empty() && sent_.empty()) return;
   const NumberType row = NumberType::row(width);
-  std::vector<MPI_Request> requests;
-  for (const Interval& rows : received_) {
-    MPI_Irecv(panel + rows.first * width,
-              static_cast<int>(rows.count),
-              row.get(),
-              rows.process,
-              kPanelRows,
-              process.comm(),
-              &requests.emplace_back());
-  }
-  for (const Interval& rows : sent_) {
-    MPI_Isend(panel + rows.first * width,
-              static_cast<int>(rows.count),
-              row.get(),
-              rows.process,
-              kPanelRows,
-              process.comm(),
-              &requests.emplace_back());
-  }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  Messages messages(process, kPanelRows);
+  for (const Interval& rows : received_)
+    messages.receive(rows.process, panel + rows.first * width, rows.count, row.get());
+  for (const Interval& rows : sent_)
+    messages.send(rows.process, panel + rows.first * width, rows.count, row.get());
+  messages.wait();
 }
 
 }  // namespace matapprox::mpi

@@ -16,7 +16,7 @@
 #include "mpi/dense_rows.hpp"
 #include "mpi/file_rows.hpp"
 #include "mpi/kernel_rows.hpp"
-#include "mpi/scatter.hpp"
+#include "mpi/row_exchange.hpp"
 #include "mpi/sparse_rows.hpp"
 
 namespace matapprox::mpi {
@@ -45,14 +45,6 @@ struct RowsOfEach {
     return own_count > 0 ? rows.data + column * rows.rows + own_first : nullptr;
   }
 };
-
-/// Sends the leader's text to all processes.
-void broadcast_text(const Process& process, std::string& text) {
-  Index bytes = std::ssize(text);
-  process.broadcast(&bytes, sizeof(bytes));
-  process.agree([&] { text.resize(static_cast<std::size_t>(bytes)); });
-  process.broadcast(text.data(), bytes);
-}
 
 /// Returns one element for each stretch that contains some of the rows. Throws AgreedFailure if a
 /// process runs out of memory.
@@ -86,64 +78,45 @@ std::vector<RowsOfEach> rows_of_each(const Process& process,
   return stretches;
 }
 
-}  // namespace
+void carry_out(const Process& /*process*/, Store& /*store*/, const End& /*op*/) {}
 
-void AddLayout::perform(const Process& process, Store& store) const {
-  std::vector<Index> rows(static_cast<std::size_t>(process.size()) + 1);
-  std::vector<Index> rows_of_one(static_cast<std::size_t>(stretches));
+void carry_out(const Process& process, Store& store, const AddLayout& op) {
+  std::vector<Index> begins;
+  std::vector<Index> widths;
   if (process.leads()) {
-    std::copy_n(begins, rows.size(), rows.begin());
-    std::copy_n(widths, rows_of_one.size(), rows_of_one.begin());
+    begins = op.layout->begins();
+    widths = op.layout->widths();
   }
-  process.broadcast(rows.data(), std::ssize(rows) * Index{sizeof(Index)});
-  process.broadcast(rows_of_one.data(), stretches * Index{sizeof(Index)});
-  store.layouts.emplace(layout, Layout(std::move(rows), std::move(rows_of_one)));
+  process.broadcast(begins);
+  process.broadcast(widths);
+  store.layouts.emplace(op.number, Layout(std::move(begins), std::move(widths)));
 }
 
-void RemoveLayout::perform(const Process& /*process*/, Store& store) const {
-  store.layouts.erase(layout);
+void carry_out(const Process& /*process*/, Store& store, const Remove& op) {
+  store.layouts.erase(op.number);
+  store.blocks.erase(op.number);
+  store.matrices.erase(op.number);
+  store.fits.erase(op.number);
+  store.block_workers.erase(op.number);
 }
 
-void Allocate::perform(const Process& process, Store& store) const {
+void carry_out(const Process& process, Store& store, const Allocate& op) {
   MultiVector rows;
   process.agree([&] {
-    rows = MultiVector(host_space(), store.layouts.at(layout).count(process.rank()), cols);
+    rows = MultiVector(host_space(), store.layouts.at(op.layout).count(process.rank()), op.cols);
   });
-  store.blocks.emplace(block, Store::Block{layout, std::move(rows)});
+  store.blocks.emplace(op.block, Store::Block{op.layout, std::move(rows)});
 }
 
-void Release::perform(const Process& /*process*/, Store& store) const { store.blocks.erase(block); }
-
-void Write::perform(const Process& process, Store& store) const {
-  const Layout& layout = layout_of(store, to);
-  const MultiVectorView rows = own(store, to);
-  for (Index c = 0; c < to.cols; ++c) {
-    scatter(process,
-            layout,
-            process.leads() ? host + c * layout.rows() : nullptr,
-            rows.data + c * rows.rows);
-  }
-}
-
-void Read::perform(const Process& process, Store& store) const {
-  const Layout& layout = layout_of(store, from);
-  const MultiVectorView rows = own(store, from);
-  for (Index c = 0; c < from.cols; ++c) {
-    gather(process,
-           layout,
-           rows.data + c * rows.rows,
-           process.leads() ? host + c * layout.rows() : nullptr);
-  }
-}
-
-void ReadRows::perform(const Process& process, Store& store) const {
-  const MultiVectorView rows = own(store, from);
-  for (const RowsOfEach& part : rows_of_each(process, layout_of(store, from), first, count)) {
-    for (Index c = 0; c < from.cols; ++c) {
+void carry_out(const Process& process, Store& store, const ReadRows& op) {
+  const MultiVectorView rows = own(store, op.from);
+  for (const RowsOfEach& part :
+       rows_of_each(process, layout_of(store, op.from), op.first, op.count)) {
+    for (Index c = 0; c < op.from.cols; ++c) {
       MPI_Gatherv(part.own_of(rows, c),
                   part.own_count,
                   MPI_DOUBLE,
-                  process.leads() ? host + c * count : nullptr,
+                  process.leads() ? op.host + c * op.apart : nullptr,
                   part.counts.data(),
                   part.firsts.data(),
                   MPI_DOUBLE,
@@ -153,11 +126,12 @@ void ReadRows::perform(const Process& process, Store& store) const {
   }
 }
 
-void WriteRows::perform(const Process& process, Store& store) const {
-  const MultiVectorView rows = own(store, to);
-  for (const RowsOfEach& part : rows_of_each(process, layout_of(store, to), first, count)) {
-    for (Index c = 0; c < to.cols; ++c) {
-      MPI_Scatterv(process.leads() ? host + c * count : nullptr,
+void carry_out(const Process& process, Store& store, const WriteRows& op) {
+  const MultiVectorView rows = own(store, op.to);
+  for (const RowsOfEach& part :
+       rows_of_each(process, layout_of(store, op.to), op.first, op.count)) {
+    for (Index c = 0; c < op.to.cols; ++c) {
+      MPI_Scatterv(process.leads() ? op.host + c * op.apart : nullptr,
                    part.counts.data(),
                    part.firsts.data(),
                    MPI_DOUBLE,
@@ -170,208 +144,204 @@ void WriteRows::perform(const Process& process, Store& store) const {
   }
 }
 
-void WriteToFile::perform(const Process& process, Store& store) const {
+void carry_out(const Process& process, Store& store, const WriteToFile& op) {
   FilePlace its_place;
-  if (process.leads()) its_place = *place;
-  broadcast_text(process, its_place.path);
-  broadcast_text(process, its_place.name);
+  if (process.leads()) its_place = *op.place;
+  process.broadcast(its_place.path);
+  process.broadcast(its_place.name);
   process.broadcast(&its_place.offset, sizeof(its_place.offset));
   process.broadcast(&its_place.order, sizeof(its_place.order));
   process.broadcast(&its_place.finite, sizeof(its_place.finite));
-  const auto written = write_block(process, layout_of(store, from), own(store, from), its_place);
-  if (process.leads()) *sum = written;
+  const auto written =
+      write_block(process, layout_of(store, op.from), own(store, op.from), its_place);
+  if (process.leads()) *op.sum = written;
 }
 
-void TakeLocal::perform(const Process& /*process*/, Store& store) const {
-  const MultiVectorView rows = own(store, to);
+void carry_out(const Process& /*process*/, Store& store, const TakeLocal& op) {
+  const MultiVectorView rows = own(store, op.to);
   const LocalBlock& local = *store.local;
-  for (Index c = 0; c < to.cols; ++c)
+  for (Index c = 0; c < op.to.cols; ++c)
     std::copy_n(local.from + c * local.from_stride, rows.rows, rows.data + c * rows.rows);
 }
 
-void GiveLocal::perform(const Process& /*process*/, Store& store) const {
-  const MultiVectorView rows = own(store, from);
+void carry_out(const Process& /*process*/, Store& store, const GiveLocal& op) {
+  const MultiVectorView rows = own(store, op.from);
   const LocalBlock& local = *store.local;
-  for (Index c = 0; c < from.cols; ++c)
+  for (Index c = 0; c < op.from.cols; ++c)
     std::copy_n(rows.data + c * rows.rows, rows.rows, local.to + c * local.to_stride);
 }
 
-void Copy::perform(const Process& /*process*/, Store& store) const {
-  copy(own(store, from), own(store, to));
+void carry_out(const Process& /*process*/, Store& store, const Copy& op) {
+  copy(own(store, op.from), own(store, op.to));
 }
 
-void Zero::perform(const Process& /*process*/, Store& store) const {
-  const MultiVectorView rows = own(store, X);
+void carry_out(const Process& /*process*/, Store& store, const Zero& op) {
+  const MultiVectorView rows = own(store, op.X);
   host_space()->zero(rows.data, size_of(rows));
 }
 
-void FillNormal::perform(const Process& process, Store& store) const {
-  const MultiVectorView rows = own(store, X);
-  const Layout& layout = layout_of(store, X);
+void carry_out(const Process& process, Store& store, const FillNormal& op) {
+  const MultiVectorView rows = own(store, op.X);
+  const Layout& layout = layout_of(store, op.X);
   const Index first = layout.begins()[static_cast<std::size_t>(process.rank())];
   const Index count = layout.begins()[static_cast<std::size_t>(process.rank()) + 1] - first;
   Index all_before = 0;
   Index own_before = 0;
   for (const Index width : layout.widths()) {
-    fill_normal(seed,
-                stream,
+    fill_normal(op.seed,
+                op.stream,
                 on_host(rows).middleRows(own_before, count * width),
                 all_before + first * width,
-                first_column);
+                op.first_column);
     all_before += layout.begins().back() * width;
     own_before += count * width;
   }
 }
 
-void TransposeProduct::perform(const Process& process, Store& store) const {
+void carry_out(const Process& process, Store& store, const TransposeProduct& op) {
   Matrix sum;
   // The product packs its operands, which may run out of memory.
-  process.agree([&] { sum = transpose_product(own(store, A), own(store, B)); });
+  process.agree([&] { sum = transpose_product(own(store, op.A), own(store, op.B)); });
   process.sum_to_leader(sum.data(), sum.size());
-  if (process.leads()) std::copy_n(sum.data(), sum.size(), result);
+  if (process.leads()) std::copy_n(sum.data(), sum.size(), op.result);
 }
 
-void AddProduct::perform(const Process& process, Store& store) const {
+void carry_out(const Process& process, Store& store, const AddProduct& op) {
   Matrix factor;
-  process.agree([&] { factor.resize(A.cols, Y.cols); });
-  if (process.leads()) std::copy_n(S, factor.size(), factor.data());
+  process.agree([&] { factor.resize(op.A.cols, op.Y.cols); });
+  if (process.leads()) std::copy_n(op.S, factor.size(), factor.data());
   process.broadcast(factor.data(), factor.size() * Index{sizeof(double)});
-  process.agree([&] { add_product(alpha, own(store, A), factor, beta, own(store, Y)); });
+  process.agree(
+      [&] { add_product(op.alpha, own(store, op.A), factor, op.beta, own(store, op.Y)); });
 }
 
 // For one process, the square root of the square is the norm itself.
-void ColumnNorms::perform(const Process& process, Store& store) const {
-  Vector squares = column_norms(own(store, A)).cwiseAbs2();
+void carry_out(const Process& process, Store& store, const ColumnNorms& op) {
+  Vector squares = column_norms(own(store, op.A)).cwiseAbs2();
   process.sum_to_leader(squares.data(), squares.size());
-  if (process.leads()) Eigen::Map<Vector>(norms, squares.size()) = squares.cwiseSqrt();
+  if (process.leads()) Eigen::Map<Vector>(op.norms, squares.size()) = squares.cwiseSqrt();
 }
 
-void Largest::perform(const Process& process, Store& store) const {
-  const MultiVectorView rows = own(store, X);
+void carry_out(const Process& process, Store& store, const Largest& op) {
+  const MultiVectorView rows = own(store, op.X);
   double largest = host_space()->largest(rows.data, size_of(rows));
   // MPI's maximum may lose a NaN.
   if (std::isnan(largest)) largest = std::numeric_limits<double>::infinity();
   double all = 0;
   MPI_Reduce(&largest, &all, 1, MPI_DOUBLE, MPI_MAX, 0, process.comm());
-  if (process.leads()) *result = all;
+  if (process.leads()) *op.result = all;
 }
 
-void Scale::perform(const Process& /*process*/, Store& store) const {
-  const MultiVectorView rows = own(store, X);
-  host_space()->scale(rows.data, size_of(rows), factor);
+void carry_out(const Process& /*process*/, Store& store, const Scale& op) {
+  const MultiVectorView rows = own(store, op.X);
+  host_space()->scale(rows.data, size_of(rows), op.factor);
 }
 
-void ScaleRows::perform(const Process& process, Store& store) const {
-  const MultiVectorView rows = own(store, X);
-  for (const RowsOfEach& part : rows_of_each(process, layout_of(store, X), first, count)) {
-    for (Index c = 0; c < X.cols; ++c)
-      host_space()->scale(part.own_of(rows, c), part.own_count, factor);
+void carry_out(const Process& process, Store& store, const ScaleRows& op) {
+  const MultiVectorView rows = own(store, op.X);
+  for (const RowsOfEach& part : rows_of_each(process, layout_of(store, op.X), op.first, op.count)) {
+    for (Index c = 0; c < op.X.cols; ++c)
+      host_space()->scale(part.own_of(rows, c), part.own_count, op.factor);
   }
 }
 
-void AdamStep::perform(const Process& /*process*/, Store& store) const {
-  const MultiVectorView rows = own(store, x);
-  host_space()->adam(step,
-                     own(store, gradient).data,
+void carry_out(const Process& /*process*/, Store& store, const AdamStep& op) {
+  const MultiVectorView rows = own(store, op.x);
+  host_space()->adam(op.step,
+                     own(store, op.gradient).data,
                      size_of(rows),
-                     own(store, mean).data,
-                     own(store, square).data,
+                     own(store, op.mean).data,
+                     own(store, op.square).data,
                      rows.data);
 }
 
-void AddSparse::perform(const Process& process, Store& store) const {
-  const Layout& row_layout = store.layouts.at(rows);
-  const Layout& column_layout = store.layouts.at(cols);
+void carry_out(const Process& process, Store& store, const AddSparse& op) {
+  const Layout& row_layout = store.layouts.at(op.rows);
+  const Layout& column_layout = store.layouts.at(op.cols);
   auto by_rows =
-      std::make_unique<OwnRows>(process, column_layout, deal_rows(process, row_layout, values));
+      std::make_unique<OwnRows>(process, column_layout, deal_rows(process, row_layout, op.values));
   std::unique_ptr<OwnRows> by_columns;
-  if (!symmetric) {
+  if (!op.symmetric) {
     by_columns = std::make_unique<OwnRows>(
-        process, row_layout, deal_rows(process, column_layout, transposed));
+        process, row_layout, deal_rows(process, column_layout, op.transposed));
   }
-  store.matrices.emplace(matrix,
+  store.matrices.emplace(op.matrix,
                          std::make_unique<SparseRows>(std::move(by_rows), std::move(by_columns)));
 }
 
-void RemoveMatrix::perform(const Process& /*process*/, Store& store) const {
-  store.matrices.erase(matrix);
+void carry_out(const Process& process, Store& store, const Multiply& op) {
+  store.matrices.at(op.matrix)->multiply(
+      process, op.transposed, own(store, op.X), own(store, op.Y));
 }
 
-void Multiply::perform(const Process& process, Store& store) const {
-  store.matrices.at(matrix)->multiply(process, transposed, own(store, X), own(store, Y));
-}
-
-void AddChord::perform(const Process& process, Store& store) const {
-  ChordPattern its_pattern = broadcast_pattern(process, pattern);
+void carry_out(const Process& process, Store& store, const AddChord& op) {
+  ChordPattern its_pattern = broadcast_pattern(process, op.pattern);
   std::unique_ptr<const SpreadMatrix> made;
   process.agree([&] {
-    SpreadChain chain(process, store.layouts.at(rows), std::move(its_pattern));
+    SpreadChain chain(process, store.layouts.at(op.rows), std::move(its_pattern));
     made = std::make_unique<ChordRows>(
-        std::move(chain), own(store, values).data, transposed, symmetrized);
+        std::move(chain), own(store, op.values).data, op.transposed, op.symmetrized);
   });
-  store.matrices.emplace(matrix, std::move(made));
+  store.matrices.emplace(op.matrix, std::move(made));
 }
 
-void AddChordFit::perform(const Process& process, Store& store) const {
-  const Layout& layout = store.layouts.at(rows);
-  ChordPattern its_pattern = broadcast_pattern(process, pattern);
+void carry_out(const Process& process, Store& store, const AddChordFit& op) {
+  const Layout& layout = store.layouts.at(op.rows);
+  ChordPattern its_pattern = broadcast_pattern(process, op.pattern);
   SparseMatrix own_rows;
-  if (entries) own_rows = deal_rows(process, layout, target);
+  if (op.entries) own_rows = deal_rows(process, layout, op.target);
   std::unique_ptr<ChordFitRows> made;
   process.agree([&] {
     made = std::make_unique<ChordFitRows>(
         process,
         layout,
         std::move(its_pattern),
-        ChordFitRows::Options{.symmetrized = symmetrized, .max_columns = max_columns});
-    if (entries) made->set_target(own_rows, unit);
+        ChordFitRows::Options{.symmetrized = op.symmetrized, .max_columns = op.max_columns});
+    if (op.entries) made->set_target(own_rows, op.unit);
   });
-  store.fits.emplace(fit, std::move(made));
+  store.fits.emplace(op.fit, std::move(made));
 }
 
-void RemoveChordFit::perform(const Process& /*process*/, Store& store) const {
-  store.fits.erase(fit);
-}
-
-void EvaluateChordPanel::perform(const Process& process, Store& store) const {
-  std::vector<Index> list(static_cast<std::size_t>(columns));
-  if (process.leads()) std::copy_n(J, list.size(), list.begin());
-  process.broadcast(list.data(), columns * Index{sizeof(Index)});
-  const bool with_gradient = gradient.cols > 0;
-  const double f = store.fits.at(fit)->evaluate_panel(
+void carry_out(const Process& process, Store& store, const EvaluateChordPanel& op) {
+  std::vector<Index> list(static_cast<std::size_t>(op.columns));
+  if (process.leads()) std::copy_n(op.J, list.size(), list.begin());
+  process.broadcast(list.data(), op.columns * Index{sizeof(Index)});
+  const bool with_gradient = op.gradient.cols > 0;
+  const double f = store.fits.at(op.fit)->evaluate_panel(
       process,
-      {.panel = panel, .panels = panels, .columns = list, .target = target},
-      own(store, values).data,
-      with_gradient ? own(store, gradient).data : nullptr);
-  if (process.leads()) *result = f;
+      {.panel = op.panel, .panels = op.panels, .columns = list, .target = op.target},
+      own(store, op.values).data,
+      with_gradient ? own(store, op.gradient).data : nullptr);
+  if (process.leads()) *op.result = f;
 }
 
-void AddKernel::perform(const Process& process, Store& store) const {
-  const Layout& rows = store.layouts.at(layout);
+void carry_out(const Process& process, Store& store, const AddKernel& op) {
+  const Layout& rows = store.layouts.at(op.layout);
   Matrix own_points;
-  process.agree([&] { own_points.resize(rows.count(process.rank()), dimension); });
-  for (Index c = 0; c < dimension; ++c)
-    scatter(process, rows, points + c * rows.rows(), own_points.col(c).data());
-  store.matrices.emplace(matrix, std::make_unique<KernelRows>(kernel, rows, std::move(own_points)));
+  process.agree([&] { own_points.resize(rows.count(process.rank()), op.dimension); });
+  for (Index c = 0; c < op.dimension; ++c)
+    scatter_rows(process, rows, 1, op.points + c * rows.rows(), own_points.col(c).data());
+  store.matrices.emplace(op.matrix,
+                         std::make_unique<KernelRows>(op.kernel, rows, std::move(own_points)));
 }
 
-void AddDense::perform(const Process& process, Store& store) const {
-  const Layout& columns = store.layouts.at(cols);
-  LocalRows own_rows = deal_dense(process, store.layouts.at(rows), columns.rows(), values);
+void carry_out(const Process& process, Store& store, const AddDense& op) {
+  const Layout& columns = store.layouts.at(op.cols);
+  LocalRows own_rows = deal_dense(process, store.layouts.at(op.rows), columns.rows(), op.values);
   std::unique_ptr<const SpreadMatrix> made;
-  if (is_covariance) {
+  if (op.is_covariance) {
     made = std::make_unique<CovarianceRows>(columns, std::move(own_rows));
   } else {
     made = std::make_unique<DenseRows>(columns, std::move(own_rows));
   }
-  store.matrices.emplace(matrix, std::move(made));
+  store.matrices.emplace(op.matrix, std::move(made));
 }
 
-void AddFile::perform(const Process& process, Store& store) const {
+void carry_out(const Process& process, Store& store, const AddFile& op) {
   std::string wanted;
-  if (process.leads()) wanted = *name;
-  broadcast_text(process, wanted);
-  RowsOfFile file{nullptr, store.layouts.at(rows), store.layouts.at(cols), panel_rows};
+  if (process.leads()) wanted = *op.name;
+  process.broadcast(wanted);
+  RowsOfFile file{nullptr, store.layouts.at(op.rows), store.layouts.at(op.cols), op.panel_rows};
   process.agree([&] {
     file.matrix = store.open(wanted);
     const Index m = file.rows.rows();
@@ -385,34 +355,45 @@ void AddFile::perform(const Process& process, Store& store) const {
                                 n));
   });
   std::unique_ptr<const SpreadMatrix> made;
-  if (!in_file && fit_into_memory(process, file)) {
+  if (!op.in_file && fit_into_memory(process, file)) {
     made = std::make_unique<DenseRows>(file.columns, read_rows(process, file));
   } else {
     made = std::make_unique<FileRows>(std::move(file));
   }
-  store.matrices.emplace(matrix, std::move(made));
+  store.matrices.emplace(op.matrix, std::move(made));
 }
 
-void AddBlockWorker::perform(const Process& process, Store& store) const {
+void carry_out(const Process& process, Store& store, const AddBlockWorker& op) {
   MessageBytes bytes;
-  process.agree([&] { bytes.resize(static_cast<std::size_t>(setup_bytes)); });
-  if (process.leads()) std::copy_n(setup, setup_bytes, bytes.begin());
-  process.broadcast(bytes.data(), setup_bytes);
+  process.agree([&] {
+    if (process.leads()) bytes = *op.setup;
+  });
+  process.broadcast(bytes);
   std::unique_ptr<blocks::BlockWorker> made;
   process.agree([&] { made = std::make_unique<blocks::BlockWorker>(bytes); });
-  store.block_workers.emplace(worker, std::move(made));
+  store.block_workers.emplace(op.worker, std::move(made));
 }
 
-void RemoveBlockWorker::perform(const Process& /*process*/, Store& store) const {
-  store.block_workers.erase(worker);
-}
-
-void AskBlockWorkers::perform(const Process& process, Store& store) const {
-  const MessageBytes request = deal_messages(process, requests);
+void carry_out(const Process& process, Store& store, const AskBlockWorkers& op) {
+  const MessageBytes request = deal_messages(process, op.requests);
   MessageBytes own;
-  process.agree([&] { own = store.block_workers.at(worker)->answer(request); });
+  process.agree([&] { own = store.block_workers.at(op.worker)->answer(request); });
   std::vector<MessageBytes> all = collect_messages(process, own);
-  if (process.leads()) *answers = std::move(all);
+  if (process.leads()) *op.answers = std::move(all);
+}
+
+}  // namespace
+
+void perform(const Process& process, Store& store, const Operation& operation) {
+  try {
+    std::visit([&](const auto& op) { carry_out(process, store, op); }, operation);
+  } catch (const AgreedFailure&) {
+    throw;
+  } catch (const std::exception& error) {
+    process.abort(error.what());
+  } catch (...) {
+    process.abort("an unknown error");
+  }
 }
 
 }  // namespace matapprox::mpi

@@ -54,23 +54,16 @@ struct Part {
 };
 
 // An operation is a request of the leader to all processes, including itself: a struct of its
-// arguments, which the leader sends to the others as bytes, with
-//
-//   void perform(const Process&, Store&) const    called by all together
-//
-// Pointers are valid on the leader only. An exception that is not an AgreedFailure ends all
-// processes, since the others may be waiting in an exchange.
+// arguments, which the leader sends to the others as bytes. Pointers are valid on the leader only.
 
 struct AddLayout {
-  Index layout;
-  const Index* begins;  ///< one more than there are processes
-  const Index* widths;
-  Index stretches;
-  void perform(const Process& process, Store& store) const;
+  Index number;
+  const Layout* layout;
 };
-struct RemoveLayout {
-  Index layout;
-  void perform(const Process& process, Store& store) const;
+
+/// Removes the object with this number, of whatever kind.
+struct Remove {
+  Index number;
 };
 
 /// Allocates a block of `cols` columns with the rows of a layout.
@@ -78,76 +71,56 @@ struct Allocate {
   Index block;
   Index layout;
   Index cols;
-  void perform(const Process& process, Store& store) const;
-};
-struct Release {
-  Index block;
-  void perform(const Process& process, Store& store) const;
 };
 
 // The functions of MemorySpace. Blocks of one operation with equally many rows have one layout.
 
-struct Write {
-  const double* host;
-  Part to;
-  void perform(const Process& process, Store& store) const;
-};
-struct Read {
-  Part from;
-  double* host;
-  void perform(const Process& process, Store& store) const;
-};
+/// Copies the rows first .. first + count - 1 to the leader, whose columns are `apart` numbers
+/// apart, or from it. `count` is within the range of int.
 struct ReadRows {
   Part from;
   Index first;
   Index count;
   double* host;
-  void perform(const Process& process, Store& store) const;
+  Index apart;
 };
 struct WriteRows {
   const double* host;
+  Index apart;
   Part to;
   Index first;
   Index count;
-  void perform(const Process& process, Store& store) const;
 };
 /// Each process writes its rows into a file. On the leader, `sum` becomes the checksum, or nothing.
 struct WriteToFile {
   Part from;
   const FilePlace* place;
   std::optional<std::uint32_t>* sum;
-  void perform(const Process& process, Store& store) const;
 };
 /// Copies from and to the local blocks of all processes.
 struct TakeLocal {
   Part to;
-  void perform(const Process& process, Store& store) const;
 };
 struct GiveLocal {
   Part from;
-  void perform(const Process& process, Store& store) const;
 };
 struct Copy {
   Part from;
   Part to;
-  void perform(const Process& process, Store& store) const;
 };
 struct Zero {
   Part X;
-  void perform(const Process& process, Store& store) const;
 };
 struct FillNormal {
   std::uint64_t seed;
   RandomStream stream;
   Index first_column;
   Part X;
-  void perform(const Process& process, Store& store) const;
 };
 struct TransposeProduct {
   Part A;
   Part B;
   double* result;
-  void perform(const Process& process, Store& store) const;
 };
 struct AddProduct {
   double alpha;
@@ -155,22 +128,18 @@ struct AddProduct {
   const double* S;
   double beta;
   Part Y;
-  void perform(const Process& process, Store& store) const;
 };
 struct ColumnNorms {
   Part A;
   double* norms;
-  void perform(const Process& process, Store& store) const;
 };
 struct Largest {
   Part X;
   double* result;
-  void perform(const Process& process, Store& store) const;
 };
 struct Scale {
   Part X;
   double factor;
-  void perform(const Process& process, Store& store) const;
 };
 /// Scales only the rows first .. first + count - 1.
 struct ScaleRows {
@@ -178,7 +147,6 @@ struct ScaleRows {
   Index first;
   Index count;
   double factor;
-  void perform(const Process& process, Store& store) const;
 };
 struct AdamStep {
   MemorySpace::Adam step;
@@ -186,7 +154,6 @@ struct AdamStep {
   Part mean;
   Part square;
   Part x;
-  void perform(const Process& process, Store& store) const;
 };
 
 /// Distributes the leader's sparse matrix; `transposed` is unused if it is symmetric.
@@ -197,11 +164,6 @@ struct AddSparse {
   bool symmetric;
   const SparseMatrix* values;
   const SparseMatrix* transposed;
-  void perform(const Process& process, Store& store) const;
-};
-struct RemoveMatrix {
-  Index matrix;
-  void perform(const Process& process, Store& store) const;
 };
 /// Computes Y = A X or A^T X.
 struct Multiply {
@@ -209,7 +171,6 @@ struct Multiply {
   bool transposed;
   Part X;
   Part Y;
-  void perform(const Process& process, Store& store) const;
 };
 
 /// A chain of Chord factors whose values are a column with the layout chain_layout(). The column
@@ -221,7 +182,6 @@ struct AddChord {
   bool transposed;
   bool symmetrized;
   const ChordPattern* pattern;
-  void perform(const Process& process, Store& store) const;
 };
 
 /// The objective of a fit of Chord factors. If `entries`, the target's columns are those of
@@ -235,11 +195,6 @@ struct AddChordFit {
   const ChordPattern* pattern;
   const SparseMatrix* target;
   double unit;
-  void perform(const Process& process, Store& store) const;
-};
-struct RemoveChordFit {
-  Index fit;
-  void perform(const Process& process, Store& store) const;
 };
 /// Evaluates panel number `panel` of `panels` of one evaluation, for the columns J. Gives its part
 /// of the objective, and after the last panel the whole gradient, unless `gradient` is empty.
@@ -253,7 +208,6 @@ struct EvaluateChordPanel {
   Part gradient;
   const double* target;  ///< row-major, all rows
   double* result;
-  void perform(const Process& process, Store& store) const;
 };
 
 /// Distributes a kernel matrix with the leader's points, scaled to length 1 for the cosine.
@@ -263,7 +217,6 @@ struct AddKernel {
   TileKernel kernel;
   Index dimension;
   const double* points;  ///< one per row, column-major
-  void perform(const Process& process, Store& store) const;
 };
 
 /// Distributes the leader's dense matrix Z, as the operator Z or Z^T Z.
@@ -273,7 +226,6 @@ struct AddDense {
   Index cols;
   bool is_covariance;    ///< true for Z^T Z
   const double* values;  ///< the columns of Z, one after the other
-  void perform(const Process& process, Store& store) const;
 };
 
 /// A dense matrix in a file, which each process opens by its name. Each process reads its rows into
@@ -285,40 +237,27 @@ struct AddFile {
   Index panel_rows;  ///< rows read at a time
   bool in_file;
   const std::string* name;
-  void perform(const Process& process, Store& store) const;
 };
 
 /// Creates a worker on each process for the blocks of one hierarchical fit.
 struct AddBlockWorker {
   Index worker;
-  const std::byte* setup;
-  Index setup_bytes;
-  void perform(const Process& process, Store& store) const;
-};
-struct RemoveBlockWorker {
-  Index worker;
-  void perform(const Process& process, Store& store) const;
+  const MessageBytes* setup;
 };
 /// Each process answers its part of the leader's requests.
 struct AskBlockWorkers {
   Index worker;
   const std::vector<MessageBytes>* requests;
   std::vector<MessageBytes>* answers;
-  void perform(const Process& process, Store& store) const;
 };
 
 /// Ends the serve loop.
-struct End {
-  void perform(const Process& /*process*/, Store& /*store*/) const {}
-};
+struct End {};
 
 using Operation = std::variant<End,
                                AddLayout,
-                               RemoveLayout,
+                               Remove,
                                Allocate,
-                               Release,
-                               Write,
-                               Read,
                                ReadRows,
                                WriteRows,
                                WriteToFile,
@@ -335,18 +274,19 @@ using Operation = std::variant<End,
                                ScaleRows,
                                AdamStep,
                                AddSparse,
-                               RemoveMatrix,
                                Multiply,
                                AddChord,
                                AddChordFit,
-                               RemoveChordFit,
                                EvaluateChordPanel,
                                AddKernel,
                                AddDense,
                                AddFile,
                                AddBlockWorker,
-                               RemoveBlockWorker,
                                AskBlockWorkers>;
 static_assert(std::is_trivially_copyable_v<Operation>);
+
+/// Performs an operation; called by all processes together. Throws AgreedFailure. Any other
+/// exception ends all processes, since the others may be waiting in an exchange.
+void perform(const Process& process, Store& store, const Operation& operation);
 
 }  // namespace matapprox::mpi

@@ -134,57 +134,38 @@ Facts facts_of(Mat A, const Layout& rows, const Layout& columns) {
   return facts;
 }
 
-/// A matrix stored on all processes under a number, as an operator for methods on the leader.
-class PetscOperator final : public LinearOperator, public ChordObjectiveSource {
+class PetscOperator final : public RanksOperator, public ChordObjectiveSource {
  public:
   PetscOperator(const std::shared_ptr<Leader>& leader,
-                const std::vector<Layout>& rows_and_columns,
-                Facts facts,
-                Index matrix)
-      : space_(std::make_shared<const RanksSpace>(leader, rows_and_columns)),
-        memory_space_(space_),
-        rows_(rows_and_columns.front().rows()),
-        cols_(rows_and_columns.back().rows()),
-        facts_(std::move(facts)),
-        matrix_(matrix) {}
+                const Layout& rows,
+                const Layout& columns,
+                Facts facts)
+      : RanksOperator(leader, {rows, columns}, ImportedMatrix::kNumber),
+        rows_(rows.rows()),
+        cols_(columns.rows()),
+        facts_(std::move(facts)) {}
 
-  const std::shared_ptr<const MemorySpace>& memory_space() const override { return memory_space_; }
   Index rows() const override { return rows_; }
   Index cols() const override { return cols_; }
   Cost cost() const override { return facts_.cost; }
   KnownFacts known_facts() const override { return facts_.known; }
   std::string description() const override {
-    return fmt::format("{}, over {} processes", facts_.description, space_->leader()->processes());
+    return fmt::format("{}, over {} processes", facts_.description, leader()->processes());
   }
   std::unique_ptr<DeviceChordObjective> chord_objective(const ChordPattern& pattern,
                                                         Index max_columns,
                                                         const ChordTarget& target) const override {
-    return chord_objective_if_worth_it(space_->leader(), pattern, max_columns, target);
+    return chord_objective_if_worth_it(leader(), pattern, max_columns, target);
   }
   PlacedChord placed_chord(const ChordPattern& pattern,
                            std::shared_ptr<const MultiVector> values) const override {
-    return spread_chord(space_->leader(), pattern, std::move(values));
+    return spread_chord(leader(), pattern, std::move(values));
   }
 
  private:
-  void do_apply(const ConstBlock& X, Block Y) const override {
-    Y = to_host(apply(MultiVector(memory_space_, X).columns()).columns());
-  }
-  void do_apply_transpose(const ConstBlock& X, Block Y) const override {
-    Y = to_host(apply_transpose(MultiVector(memory_space_, X).columns()).columns());
-  }
-  void do_apply_in_place(bool transposed,
-                         const ConstMultiVectorView& X,
-                         const MultiVectorView& Y) const override {
-    multiply(*space_, matrix_, transposed, X, Y);
-  }
-
-  std::shared_ptr<const RanksSpace> space_;
-  std::shared_ptr<const MemorySpace> memory_space_;
   Index rows_;
   Index cols_;
   Facts facts_;
-  Index matrix_;
 };
 
 /// Returns a copy of compressed rows, else a PetscMatrix.
@@ -245,8 +226,7 @@ std::shared_ptr<const LinearOperator> petsc_operator(const std::shared_ptr<Leade
                                                      const Layout& rows,
                                                      const Layout& columns,
                                                      ImportedMatrix::Facts facts) {
-  return std::make_shared<const PetscOperator>(
-      leader, std::vector{rows, columns}, std::move(facts), ImportedMatrix::kNumber);
+  return std::make_shared<const PetscOperator>(leader, rows, columns, std::move(facts));
 }
 
 void run(Mat A, const std::function<void(const LinearOperator& A)>& body) {

@@ -48,7 +48,8 @@ struct ImportedMatrix {
 /// and columns are distributed differently, or the error that the processes agreed on.
 ImportedMatrix take(const Process& process, Mat A);
 
-/// Returns the operator that methods on the leader use, once all processes have the Store.
+/// Returns the operator that methods on the leader use, once all processes have the Store. Its
+/// destructor removes the matrix from all processes.
 std::shared_ptr<const LinearOperator> petsc_operator(const std::shared_ptr<Leader>& leader,
                                                      const Layout& rows,
                                                      const Layout& columns,

@@ -3,6 +3,7 @@
 #include <mpi.h>
 
 #include <functional>
+#include <iterator>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/run_control.hpp"
@@ -52,6 +53,15 @@ class Process {
   void agree(const std::function<void()>& work) const;
   /// Sends the leader's bytes to all processes.
   void broadcast(void* bytes, Index count) const { broadcast_from(0, bytes, count); }
+  /// Sends the leader's string or vector to all processes, with its size. Throws AgreedFailure if a
+  /// process runs out of memory.
+  template <class Sequence>
+  void broadcast(Sequence& values) const {
+    Index count = std::ssize(values);
+    broadcast(&count, sizeof count);
+    agree([&] { values.resize(static_cast<std::size_t>(count)); });
+    broadcast(values.data(), count * Index{sizeof(values[0])});
+  }
   /// Throws AgreedFailure (Interrupted) if the leader's caller asks to stop. Called between the
   /// panels of a product that may take minutes.
   void throw_if_stop_requested() const;

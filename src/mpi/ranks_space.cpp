@@ -11,10 +11,8 @@
 namespace matapprox::mpi {
 namespace {
 
-void add_layout(Leader& leader, Index number, const Layout& layout) {
-  leader.run_to_end(AddLayout{
-      number, layout.begins().data(), layout.widths().data(), std::ssize(layout.widths())});
-}
+/// MPI counts rows in int.
+constexpr Index kMaxRows = std::numeric_limits<int>::max();
 
 void check_rows(Index n, Index first, Index count) {
   require(first >= 0 && count >= 0 && first + count <= n,
@@ -22,7 +20,6 @@ void check_rows(Index n, Index first, Index count) {
           first,
           first + count - 1,
           n);
-  constexpr Index kMaxRows = std::numeric_limits<int>::max();
   if (count > kMaxRows)
     throw NotAvailable(fmt::format("mpi: {} rows at a time are more than {}", count, kMaxRows));
 }
@@ -35,12 +32,12 @@ RanksSpace::RanksSpace(std::shared_ptr<Leader> leader, const std::vector<Layout>
     const auto [at, is_new] = layouts_.emplace(layout.rows(), 0);
     if (!is_new) continue;
     at->second = leader_->next_number();
-    add_layout(*leader_, at->second, layout);
+    leader_->run_to_end(AddLayout{at->second, &layout});
   }
 }
 
 RanksSpace::~RanksSpace() {
-  for (const auto& [rows, number] : layouts_) leader_->run_to_end(RemoveLayout{number});
+  for (const auto& [rows, number] : layouts_) leader_->run_to_end(Remove{number});
 }
 
 Index RanksSpace::layout_number(Index rows) const {
@@ -49,7 +46,7 @@ Index RanksSpace::layout_number(Index rows) const {
   if (found != layouts_.end()) return found->second;
   const Layout layout = even_layout(rows, leader_->processes());
   const Index number = leader_->next_number();
-  add_layout(*leader_, number, layout);
+  leader_->run_to_end(AddLayout{number, &layout});
   layouts_.emplace(rows, number);
   return number;
 }
@@ -91,27 +88,35 @@ void RanksSpace::release(double* numbers) const noexcept {
     const std::lock_guard lock(mutex_);
     block = std::move(blocks_.extract(numbers).mapped());
   }
-  leader_->run_to_end(Release{block.block});
+  leader_->run_to_end(Remove{block.block});
 }
 
 void RanksSpace::write(const double* host, Index count, double* to) const {
-  if (count > 0) leader_->run(Write{host, part(to, count)});
+  if (count == 0) return;
+  const Part columns = part(to, count);
+  const Index rows = count / columns.cols;
+  for (Index first = 0; first < rows; first += kMaxRows)
+    leader_->run(WriteRows{host + first, rows, columns, first, std::min(kMaxRows, rows - first)});
 }
 
 void RanksSpace::read(const double* from, Index count, double* host) const {
-  if (count > 0) leader_->run(Read{part(from, count), host});
+  if (count == 0) return;
+  const Part columns = part(from, count);
+  const Index rows = count / columns.cols;
+  for (Index first = 0; first < rows; first += kMaxRows)
+    leader_->run(ReadRows{columns, first, std::min(kMaxRows, rows - first), host + first, rows});
 }
 
 void RanksSpace::read_rows(
     Index n, const double* A, Index a, Index first, Index count, double* host) const {
   check_rows(n, first, count);
-  if (count * a > 0) leader_->run(ReadRows{part(A, n * a), first, count, host});
+  if (count * a > 0) leader_->run(ReadRows{part(A, n * a), first, count, host, count});
 }
 
 void RanksSpace::write_rows(
     Index n, double* A, Index a, Index first, Index count, const double* host) const {
   check_rows(n, first, count);
-  if (count * a > 0) leader_->run(WriteRows{host, part(A, n * a), first, count});
+  if (count * a > 0) leader_->run(WriteRows{host, count, part(A, n * a), first, count});
 }
 
 std::optional<std::uint32_t> RanksSpace::write_to_file(Index n,
@@ -198,16 +203,26 @@ void RanksSpace::adam(const Adam& step,
       step, part(gradient, count), part(mean, count), part(square, count), part(x, count)});
 }
 
-void multiply(const RanksSpace& space,
-              Index matrix,
-              bool transposed,
-              const ConstMultiVectorView& X,
-              const MultiVectorView& Y) {
-  if (X.rows == 0) return space.zero(Y.data, Y.rows * Y.cols);
-  space.leader()->run(Multiply{matrix,
-                               transposed,
-                               space.part(X.data, X.rows * X.cols),
-                               space.part(Y.data, Y.rows * Y.cols)});
+RanksOperator::RanksOperator(const std::shared_ptr<Leader>& leader,
+                             const std::vector<Layout>& layouts,
+                             std::optional<Index> number)
+    : space_(std::make_shared<const RanksSpace>(leader, layouts)),
+      matrix_(leader, number.value_or(leader->next_number())) {}
+
+void RanksOperator::do_apply_in_place(bool transposed,
+                                      const ConstMultiVectorView& X,
+                                      const MultiVectorView& Y) const {
+  if (X.rows == 0) return space_->zero(Y.data, Y.rows * Y.cols);
+  leader()->run(Multiply{number(),
+                         transposed,
+                         ranks().part(X.data, X.rows * X.cols),
+                         ranks().part(Y.data, Y.rows * Y.cols)});
+}
+
+void RanksOperator::apply_host(bool transposed, const ConstBlock& X, Block& Y) const {
+  const MultiVector x(space_, X);
+  const MultiVector y = transposed ? apply_transpose(x.columns()) : apply(x.columns());
+  Y = to_host(y.columns());
 }
 
 }  // namespace matapprox::mpi

@@ -3,8 +3,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "mpi/leader.hpp"
 #include "mpi/reserved_numbers.hpp"
@@ -100,11 +102,32 @@ class RanksSpace final : public MemorySpace {
   mutable std::map<const double*, Reserved> blocks_;
 };
 
-/// Computes Y = A X or A^T X for the matrix with this number; X and Y lie in the space.
-void multiply(const RanksSpace& space,
-              Index matrix,
-              bool transposed,
-              const ConstMultiVectorView& X,
-              const MultiVectorView& Y);
+/// A matrix that all processes have under a number, as an operator for methods on the leader.
+class RanksOperator : public LinearOperator {
+ public:
+  const std::shared_ptr<const MemorySpace>& memory_space() const final { return space_; }
+
+ protected:
+  /// `layouts`: those of the rows and of the columns, see RanksSpace. Without a `number`, the
+  /// derived class creates the matrix under number(). The destructor removes it.
+  RanksOperator(const std::shared_ptr<Leader>& leader,
+                const std::vector<Layout>& layouts,
+                std::optional<Index> number = std::nullopt);
+
+  const RanksSpace& ranks() const { return static_cast<const RanksSpace&>(*space_); }
+  const std::shared_ptr<Leader>& leader() const { return matrix_.leader(); }
+  Index number() const { return matrix_.number(); }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const final { apply_host(false, X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const final { apply_host(true, X, Y); }
+  void do_apply_in_place(bool transposed,
+                         const ConstMultiVectorView& X,
+                         const MultiVectorView& Y) const final;
+  void apply_host(bool transposed, const ConstBlock& X, Block& Y) const;
+
+  std::shared_ptr<const MemorySpace> space_;
+  SharedObject matrix_;
+};
 
 }  // namespace matapprox::mpi

@@ -1,8 +1,9 @@
 #include "mpi/row_exchange.hpp"
 
 #include <algorithm>
+#include <vector>
 
-#include "mpi/number_type.hpp"
+#include "mpi/messages.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -47,6 +48,26 @@ void gather_rows(const Process& process,
     MPI_Bcast(
         panel.data() + (piece.begin - first), 1, columns.get(), piece.process, process.comm());
   });
+}
+
+void scatter_rows(
+    const Process& process, const Layout& layout, Index width, const double* all, double* own) {
+  std::vector<int> firsts;
+  std::vector<int> counts;
+  for (int p = 0; p < process.size(); ++p) {
+    firsts.push_back(static_cast<int>(layout.first(p)));
+    counts.push_back(static_cast<int>(layout.count(p)));
+  }
+  const NumberType row = NumberType::row(width);
+  MPI_Scatterv(all,
+               counts.data(),
+               firsts.data(),
+               row.get(),
+               own,
+               counts[static_cast<std::size_t>(process.rank())],
+               row.get(),
+               0,
+               process.comm());
 }
 
 void sum_rows(const Process& process,

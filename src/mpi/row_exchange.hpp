@@ -20,6 +20,11 @@ void gather_rows(const Process& process,
                  Index first,
                  Matrix& panel);
 
+/// Sends the leader's rows of `width` contiguous numbers, each to the process that has it in
+/// `layout`. `all` is ignored on the other processes.
+void scatter_rows(
+    const Process& process, const Layout& layout, Index width, const double* all, double* own);
+
 /// Sums blocks over the processes; Y gets this process's rows of the sum, in `layout`. Works in
 /// panels: make(first, panel) computes the rows first .. first + panel.rows() - 1 of this process's
 /// summand. The order of the additions depends only on the layout. Memory: two panels of about a

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kernels/sparse.hpp"
+#include "mpi/messages.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -41,30 +42,15 @@ SparseMatrix renumbered(SparseMatrix rows,
 }
 
 constexpr int kDealtRows = 2;
-/// Largest number of numbers in one message.
-constexpr Index kMaxNumbers = Index{1} << 27;
 
-template <class T>
-void send(const Process& process, int to, const T* numbers, Index count) {
-  for (Index at = 0; at < count; at += kMaxNumbers) {
-    const Index bytes = std::min(kMaxNumbers, count - at) * Index{sizeof(T)};
-    MPI_Send(
-        numbers + at, static_cast<int>(bytes / 8), MPI_INT64_T, to, kDealtRows, process.comm());
-  }
+template <class Number>
+void send(const Process& process, int to, const Number* numbers, Index count) {
+  send(process, to, kDealtRows, numbers, count * Index{sizeof(Number)});
 }
 
-template <class T>
-void receive(const Process& process, T* numbers, Index count) {
-  for (Index at = 0; at < count; at += kMaxNumbers) {
-    const Index bytes = std::min(kMaxNumbers, count - at) * Index{sizeof(T)};
-    MPI_Recv(numbers + at,
-             static_cast<int>(bytes / 8),
-             MPI_INT64_T,
-             0,
-             kDealtRows,
-             process.comm(),
-             MPI_STATUS_IGNORE);
-  }
+template <class Number>
+void receive(const Process& process, Number* numbers, Index count) {
+  receive(process, 0, kDealtRows, numbers, count * Index{sizeof(Number)});
 }
 
 }  // namespace

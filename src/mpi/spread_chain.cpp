@@ -6,6 +6,7 @@
 
 #include "kernels/chord_chain.hpp"
 #include "matapprox/core/memory.hpp"
+#include "mpi/messages.hpp"
 
 namespace matapprox::mpi {
 namespace {
@@ -28,7 +29,7 @@ void over_messages(const auto& moved, const auto& function) {
     const int process = moved[at].process;
     for (; at < moved.size() && moved[at].process == process; ++at) count += moved[at].count;
     for (Index from = 0; from < count; from += kNumbersInMessage)
-      function(process, first + from, static_cast<int>(std::min(kNumbersInMessage, count - from)));
+      function(process, first + from, std::min(kNumbersInMessage, count - from));
     first += count;
   }
 }
@@ -119,29 +120,17 @@ void SpreadChain::transpose(
     const Process& process, Index m, const double* values, double* result, Buffers& buffers) const {
   const Moves& moves = moves_[static_cast<std::size_t>(m)];
   const Index stride = links(m);
-  std::vector<MPI_Request> requests;
-  over_messages(moves.received, [&](int from, Index first, int count) {
-    MPI_Irecv(buffers.received.data() + first,
-              count,
-              MPI_DOUBLE,
-              from,
-              kLinkValues,
-              process.comm(),
-              &requests.emplace_back());
+  Messages messages(process, kLinkValues);
+  over_messages(moves.received, [&](int from, Index first, Index count) {
+    messages.receive(from, buffers.received.data() + first, count, MPI_DOUBLE);
   });
   double* next = buffers.sent.data();
   for (const Values& part : moves.sent) {
     const double* from = values + (part.first - first_) * stride + part.link;
     for (Index i = 0; i < part.count; ++i) *next++ = from[i * stride];
   }
-  over_messages(moves.sent, [&](int to, Index first, int count) {
-    MPI_Isend(buffers.sent.data() + first,
-              count,
-              MPI_DOUBLE,
-              to,
-              kLinkValues,
-              process.comm(),
-              &requests.emplace_back());
+  over_messages(moves.sent, [&](int to, Index first, Index count) {
+    messages.send(to, buffers.sent.data() + first, count, MPI_DOUBLE);
   });
   over_rows([&](Index first, Index last) {
     for (const auto& [link, part] : moves.kept) {
@@ -152,7 +141,7 @@ void SpreadChain::transpose(
       for (Index j = begin; j < end; ++j) to[j * stride] = from[j * stride];
     }
   });
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  messages.wait();
   const double* came = buffers.received.data();
   for (const Values& part : moves.received) {
     double* to = result + (part.first - first_) * stride + part.link;
@@ -175,10 +164,7 @@ ChordPattern broadcast_pattern(const Process& process, const ChordPattern* patte
   for (Index m = 0; m < result.factors(); ++m) {
     std::vector<Index>& offsets = result.offsets[static_cast<std::size_t>(m)];
     if (process.leads()) offsets = pattern->offsets[static_cast<std::size_t>(m)];
-    Index links = std::ssize(offsets);
-    process.broadcast(&links, sizeof links);
-    offsets.resize(static_cast<std::size_t>(links));
-    process.broadcast(offsets.data(), links * Index{sizeof(Index)});
+    process.broadcast(offsets);
   }
   return result;
 }

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <variant>
 
+#include "core/overloaded.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "mpi/block_workers.hpp"
 #include "mpi/chord_fit.hpp"
 #include "mpi/kernel_rows.hpp"
@@ -39,10 +42,7 @@ Index panel_rows(const FilePanels& panels, Index cols, Index unit_rows) {
 SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const std::vector<Layout>& layouts,
                                std::shared_ptr<const LinearOperator> source)
-    : source_(std::move(source)),
-      ranks_(std::make_shared<const RanksSpace>(leader, layouts)),
-      space_(ranks_),
-      matrix_(leader->next_number()) {}
+    : RanksOperator(leader, layouts), source_(std::move(source)) {}
 
 SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const std::shared_ptr<const SparseOperator>& source)
@@ -50,9 +50,9 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
   const SparseMatrix& values = source->values();
   const bool symmetric = source->equals_transpose();
   const SparseMatrix transposed = symmetric ? SparseMatrix() : SparseMatrix(values.transpose());
-  leader->run(AddSparse{matrix_,
-                        ranks_->layout_number(rows()),
-                        ranks_->layout_number(cols()),
+  leader->run(AddSparse{number(),
+                        ranks().layout_number(rows()),
+                        ranks().layout_number(cols()),
                         symmetric,
                         &values,
                         &transposed});
@@ -64,8 +64,8 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
   const Matrix& points = source->points();
   const bool cosine = source->options().function == KernelFunction::kCosine;
   const Matrix directions = cosine ? unit_directions(points) : Matrix();
-  leader->run(AddKernel{matrix_,
-                        ranks_->layout_number(rows()),
+  leader->run(AddKernel{number(),
+                        ranks().layout_number(rows()),
                         tile_kernel(source->options(), points.cols()),
                         points.cols(),
                         (cosine ? directions : points).data()});
@@ -80,8 +80,8 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
       leader, std::vector{chain_layout(even_layout(rows(), leader->processes()), chain.pattern)});
   const Index numbers = chain.pattern.stored_numbers();
   chain_values_ = MultiVector(where, Eigen::Map<const Matrix>(chain.values.data(), numbers, 1));
-  leader->run(AddChord{.matrix = matrix_,
-                       .rows = ranks_->layout_number(rows()),
+  leader->run(AddChord{.matrix = number(),
+                       .rows = ranks().layout_number(rows()),
                        .values = where->part(chain_values_.data(), numbers),
                        .transposed = factor.transposed,
                        .symmetrized = source->symmetrized(),
@@ -91,9 +91,9 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
 SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const std::shared_ptr<const DenseOperator>& source)
     : SpreadOperator(leader, {}, source) {
-  leader->run(AddDense{matrix_,
-                       ranks_->layout_number(rows()),
-                       ranks_->layout_number(cols()),
+  leader->run(AddDense{number(),
+                       ranks().layout_number(rows()),
+                       ranks().layout_number(cols()),
                        /*is_covariance=*/false,
                        source->values().data()});
 }
@@ -102,9 +102,9 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const std::shared_ptr<const CovarianceOperator>& source)
     : SpreadOperator(leader, {}, source) {
   const Matrix& samples = source->centered_samples();
-  leader->run(AddDense{matrix_,
-                       ranks_->layout_number(samples.rows()),
-                       ranks_->layout_number(samples.cols()),
+  leader->run(AddDense{number(),
+                       ranks().layout_number(samples.rows()),
+                       ranks().layout_number(samples.cols()),
                        /*is_covariance=*/true,
                        samples.data()});
 }
@@ -114,46 +114,31 @@ SpreadOperator::SpreadOperator(const std::shared_ptr<Leader>& leader,
                                const SharedMatrix& file,
                                const FilePanels& panels)
     : SpreadOperator(leader, {}, source) {
-  leader->run(AddFile{matrix_,
-                      ranks_->layout_number(rows()),
-                      ranks_->layout_number(cols()),
+  leader->run(AddFile{number(),
+                      ranks().layout_number(rows()),
+                      ranks().layout_number(cols()),
                       panel_rows(panels, cols(), file.unit_rows),
                       panels.in_file,
                       &file.name});
 }
 
-SpreadOperator::~SpreadOperator() { ranks_->leader()->run_to_end(RemoveMatrix{matrix_}); }
-
 std::string SpreadOperator::description() const {
-  return fmt::format(
-      "{}, over {} processes", source_->description(), ranks_->leader()->processes());
+  return fmt::format("{}, over {} processes", source_->description(), leader()->processes());
 }
 
 std::unique_ptr<DeviceChordObjective> SpreadOperator::chord_objective(
     const ChordPattern& pattern, Index max_columns, const ChordTarget& target) const {
-  return chord_objective_if_worth_it(ranks_->leader(), pattern, max_columns, target);
+  return chord_objective_if_worth_it(leader(), pattern, max_columns, target);
 }
 
 std::unique_ptr<const BlockWorkers> SpreadOperator::block_workers(const MessageBytes& setup) const {
-  if (ranks_->leader()->processes() == 1) return nullptr;
-  return make_block_workers(ranks_->leader(), setup);
+  if (leader()->processes() == 1) return nullptr;
+  return make_block_workers(leader(), setup);
 }
 
 PlacedChord SpreadOperator::placed_chord(const ChordPattern& pattern,
                                          std::shared_ptr<const MultiVector> values) const {
-  return spread_chord(ranks_->leader(), pattern, std::move(values));
-}
-
-void SpreadOperator::do_apply_in_place(bool transposed,
-                                       const ConstMultiVectorView& X,
-                                       const MultiVectorView& Y) const {
-  multiply(*ranks_, matrix_, transposed, X, Y);
-}
-
-void SpreadOperator::apply_host(bool transposed, const ConstBlock& X, Block& Y) const {
-  const MultiVector x(space_, X);
-  const MultiVector y = transposed ? apply_transpose(x.columns()) : apply(x.columns());
-  Y = to_host(y.columns());
+  return spread_chord(leader(), pattern, std::move(values));
 }
 
 bool is_one_chain(const FactorProduct& A) {
@@ -165,22 +150,25 @@ std::shared_ptr<const LinearOperator> spread(
     const std::shared_ptr<Leader>& leader,
     const std::shared_ptr<const LinearOperator>& A,
     const std::function<SharedMatrix(const LinearOperator& A)>& find_in_file) {
-  if (const auto sparse = std::dynamic_pointer_cast<const SparseOperator>(A))
-    return std::make_shared<const SpreadOperator>(leader, sparse);
-  if (const auto kernel = std::dynamic_pointer_cast<const KernelOperator>(A))
-    return std::make_shared<const SpreadOperator>(leader, kernel);
-  if (const auto dense = std::dynamic_pointer_cast<const DenseOperator>(A))
-    return std::make_shared<const SpreadOperator>(leader, dense);
-  if (const auto covariance = std::dynamic_pointer_cast<const CovarianceOperator>(A))
-    return std::make_shared<const SpreadOperator>(leader, covariance);
-  if (find_in_file && leader->processes() > 1) {
-    if (const SharedMatrix file = find_in_file(*A); !file.name.empty())
-      return std::make_shared<const SpreadOperator>(leader, A, file);
-  }
-  const auto product = std::dynamic_pointer_cast<const FactorProduct>(A);
-  if (product && is_one_chain(*product))
-    return std::make_shared<const SpreadOperator>(leader, product);
-  return nullptr;
+  using Spread = std::shared_ptr<const LinearOperator>;
+  const auto spread_as = [&]<class T>(const T* matrix) -> Spread {
+    return std::make_shared<const SpreadOperator>(leader, std::shared_ptr<const T>(A, matrix));
+  };
+  return std::visit(
+      Overloaded{[&](const SparseOperator* sparse) { return spread_as(sparse); },
+                 [&](const KernelOperator* kernel) { return spread_as(kernel); },
+                 [&](const DenseOperator* dense) { return spread_as(dense); },
+                 [&](const CovarianceOperator* covariance) { return spread_as(covariance); },
+                 [&](const FactorProduct* product) {
+                   return is_one_chain(*product) ? spread_as(product) : nullptr;
+                 },
+                 [&](const auto&) -> Spread {
+                   if (!find_in_file || leader->processes() == 1) return nullptr;
+                   const SharedMatrix file = find_in_file(*A);
+                   if (file.name.empty()) return nullptr;
+                   return std::make_shared<const SpreadOperator>(leader, A, file);
+                 }},
+      stored_as(*A));
 }
 
 }  // namespace matapprox::mpi

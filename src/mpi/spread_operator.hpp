@@ -26,7 +26,7 @@ struct FilePanels {
 /// A matrix that is distributed over all processes, as an operator for methods on the leader. It
 /// takes its properties from the operator that it was made from, its source, which stays on the
 /// leader and also gives columns and rows.
-class SpreadOperator final : public LinearOperator,
+class SpreadOperator final : public RanksOperator,
                              public ChordObjectiveSource,
                              public BlockWorkersSource {
  public:
@@ -59,14 +59,8 @@ class SpreadOperator final : public LinearOperator,
                  const std::shared_ptr<const LinearOperator>& source,
                  const SharedMatrix& file,
                  const FilePanels& panels = {});
-  ~SpreadOperator() override;
-  SpreadOperator(const SpreadOperator&) = delete;
-  SpreadOperator(SpreadOperator&&) = delete;
-  SpreadOperator& operator=(const SpreadOperator&) = delete;
-  SpreadOperator& operator=(SpreadOperator&&) = delete;
 
   const LinearOperator& underlying() const override { return source_->underlying(); }
-  const std::shared_ptr<const MemorySpace>& memory_space() const override { return space_; }
   Index rows() const override { return source_->rows(); }
   Index cols() const override { return source_->cols(); }
   Vector diagonal() const override { return source_->diagonal(); }
@@ -85,21 +79,12 @@ class SpreadOperator final : public LinearOperator,
   SpreadOperator(const std::shared_ptr<Leader>& leader,
                  const std::vector<Layout>& layouts,
                  std::shared_ptr<const LinearOperator> source);
-  void do_apply(const ConstBlock& X, Block Y) const override { apply_host(false, X, Y); }
-  void do_apply_transpose(const ConstBlock& X, Block Y) const override { apply_host(true, X, Y); }
   void do_columns_at(std::span<const Index> J, Block Y) const override {
     source_->columns_at(J, Y);
   }
   void do_rows_at(std::span<const Index> I, Block Y) const override { source_->rows_at(I, Y); }
-  void do_apply_in_place(bool transposed,
-                         const ConstMultiVectorView& X,
-                         const MultiVectorView& Y) const override;
-  void apply_host(bool transposed, const ConstBlock& X, Block& Y) const;
 
   std::shared_ptr<const LinearOperator> source_;
-  std::shared_ptr<const RanksSpace> ranks_;
-  std::shared_ptr<const MemorySpace> space_;
-  Index matrix_;
   MultiVector chain_values_;  ///< values of Chord factors
 };
 

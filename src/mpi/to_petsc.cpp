@@ -64,7 +64,6 @@ PlacedApproximation::PlacedApproximation(MPI_Comm comm, Mat A, const Fit& fit) :
             matrix->rows(),
             matrix->cols());
     space_ = matrix->memory_space();
-    leader->run_to_end(RemoveMatrix{ImportedMatrix::kNumber});
   });
   if (why.empty()) return;
   if (failure_) std::rethrow_exception(failure_);
@@ -92,10 +91,7 @@ std::string PlacedApproximation::together(
     failure_ = std::current_exception();
   }
   if (failure_ && why.empty()) why = "an unknown error";
-  auto length = std::ssize(why);
-  process_.broadcast(&length, sizeof length);
-  why.resize(static_cast<std::size_t>(length));
-  if (length > 0) process_.broadcast(why.data(), length);
+  process_.broadcast(why);
   return why;
 }
 

@@ -58,14 +58,13 @@ Store store_of_blocks(const Process& process, Index rows, std::initializer_list<
 }
 
 /// The last process has no memory for the operation: all processes report the same failure.
-template <class Operation>
 void expect_agreed_failure(const Process& process, Store& store, const Operation& operation) {
   const int last = process.size() - 1;
   std::string why;
   try {
     std::unique_ptr<NoMemory> none;
     if (process.rank() == last) none = std::make_unique<NoMemory>();
-    operation.perform(process, store);
+    perform(process, store, operation);
   } catch (const AgreedFailure& failure) {
     why = failure.what();
   }
@@ -83,9 +82,9 @@ TEST(Together, AThinProductForWhichAProcessHasNoMemoryIsOneFailure) {
   expect_agreed_failure(process, store, AddProduct{1, A, S.data(), 0, B});
   expect_agreed_failure(process, store, TransposeProduct{A, B, S.data()});
   // Both operations succeed when memory is available again.
-  AddProduct{1, A, S.data(), 0, B}.perform(process, store);
+  perform(process, store, AddProduct{1, A, S.data(), 0, B});
   Matrix sums(kColumns, kColumns);
-  TransposeProduct{A, B, sums.data()}.perform(process, store);
+  perform(process, store, TransposeProduct{A, B, sums.data()});
   if (process.leads()) {
     EXPECT_TRUE(sums.allFinite());
     EXPECT_GT(sums.norm(), 0);

@@ -48,7 +48,7 @@ TEST(Together, AThreadOfTheLeaderMayAskWhileTheSessionEnds) {
     session.run([&](const std::shared_ptr<Leader>& leader) {
       late = std::thread([leader] {
         try {
-          for (;;) leader->run(RemoveMatrix{1});
+          for (;;) leader->run(Remove{1});
         } catch (const NotAvailable&) {
         }
       });

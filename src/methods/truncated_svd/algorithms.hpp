@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
@@ -28,6 +29,9 @@ struct SvdOutcome {
 
 /// Returns the triplets with their vectors on the host.
 kernels::Svd host_triplets(SvdOutcome outcome);
+
+/// Indices of the values by descending magnitude; equal ones keep their order.
+std::vector<Index> largest_first(const Vector& values);
 
 /// Singular triplets of a symmetric matrix: sigma = |lambda|, u = sign(lambda) v; descending.
 kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen);

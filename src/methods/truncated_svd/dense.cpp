@@ -1,24 +1,25 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "matapprox/kernels/gemm.hpp"
-#include "methods/checkpoints.hpp"
 #include "methods/dense_matrix.hpp"
-#include "methods/finite.hpp"
 #include "methods/truncated_svd/algorithms.hpp"
 #include "methods/truncated_svd/krylov_space.hpp"
 
 namespace matapprox {
 
+std::vector<Index> largest_first(const Vector& values) {
+  std::vector<Index> order = index_range(0, values.size());
+  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) {
+    return std::abs(values(i)) > std::abs(values(j));
+  });
+  return order;
+}
+
 kernels::Svd svd_of_eigen(const kernels::SymmetricEigen& eigen) {
   const Index n = eigen.values.size();
-  std::vector<Index> order(static_cast<std::size_t>(n));
-  std::iota(order.begin(), order.end(), Index{0});
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) {
-    return std::abs(eigen.values(i)) > std::abs(eigen.values(j));
-  });
+  const std::vector<Index> order = largest_first(eigen.values);
   kernels::Svd svd{Matrix(n, n), Vector(n), Matrix(n, n)};
   for (Index c = 0; c < n; ++c) {
     const Index from = order[static_cast<std::size_t>(c)];
@@ -52,15 +53,8 @@ namespace {
 class GolubKahanSpace final : public KrylovSpace {
  public:
   GolubKahanSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
-      : A_(A),
-        left_(A.memory_space(), A.rows(), options.capacity, options.seed, RandomStream::kCoSketch),
-        right_(A.memory_space(),
-               A.cols(),
-               options.capacity + options.block,
-               options.seed,
-               RandomStream::kSketch),
-        seed_(options.seed) {
-    append_random(options.block);
+      : KrylovSpace(A, options),
+        left_(A.memory_space(), A.rows(), options.capacity, options.seed, RandomStream::kCoSketch) {
   }
 
   // Maintains A P = U B (forward_ = B) and A^T U = V K (backward_ = K), where P are the right
@@ -85,12 +79,7 @@ class GolubKahanSpace final : public KrylovSpace {
 
   RitzTriplets ritz() const override {
     const kernels::Svd small = kernels::svd(forward_);
-    Vector residuals = Vector::Zero(small.S.size());
-    if (coupling_.size() > 0) {
-      const Matrix tail = kernels::product(coupling_, small.U.bottomRows(coupling_.cols()));
-      residuals = tail.colwise().norm().transpose();
-    }
-    return {small.S, small.U, small.V, residuals, small.S};
+    return {small.S, small.U, small.V, residuals_of(small.U), small.S};
   }
 
   RitzTriplets projected() const override {
@@ -111,65 +100,11 @@ class GolubKahanSpace final : public KrylovSpace {
     backward_.bottomRows(fresh) = coupling_;
   }
 
-  void deflate(const RitzTriplets& triplets, Index keep, Index fresh) override {
-    keep_triplets(triplets, keep, 0);
-    coupling_.resize(0, 0);
-    append_random(fresh);
-  }
-
-  Vector values(const RitzTriplets& triplets, Index count) const override {
-    return triplets.values.head(count) / scale_;
-  }
-
-  kernels::Svd host_triplets(const RitzTriplets& triplets, Index count) const override {
-    const auto right = right_.columns(0, triplets.right.rows());
-    return {product_to_host(left_.columns(), triplets.left.leftCols(count)),
-            values(triplets, count),
-            product_to_host(right, triplets.right.leftCols(count))};
-  }
-
-  PlacedVectors placed_vectors(const RitzTriplets& triplets, Index count) const override {
-    const auto right = right_.columns(0, triplets.right.rows());
-    return {product(left_.columns(), triplets.left.leftCols(count)),
-            product(right, triplets.right.leftCols(count))};
-  }
-
-  void save(ResumeState& state) const override {
-    left_.save("left", state);
-    right_.save("right", state);
-    state.add_matrix("forward", forward_);
-    state.add_matrix("backward", backward_);
-    state.add_matrix("coupling", coupling_);
-    state.arrays.emplace_back("scale", Vector::Constant(1, scale_));
-    state.counters.emplace_back("multiplied", multiplied_);
-    state.counters.emplace_back("randoms", randoms_used_);
-  }
-
-  void load(const ResumeState& state) override {
-    left_.load("left", state);
-    right_.load("right", state);
-    forward_ = state.matrix("forward");
-    backward_ = state.matrix("backward");
-    coupling_ = state.matrix("coupling");
-    scale_ = saved_scale(state);
-    multiplied_ = state.counter("multiplied");
-    randoms_used_ = state.counter("randoms");
-    require_consistent(
-        multiplied_ >= 0 && multiplied_ <= right_.size() && forward_.rows() == left_.size() &&
-            forward_.cols() == multiplied_ && backward_.cols() <= left_.size() &&
-            backward_.rows() <= right_.size() &&
-            (lacks_second_product() ||
-             (backward_.rows() >= multiplied_ && multiplied_ < right_.size() &&
-              (coupling_.size() == 0 || coupling_.rows() == right_.size() - multiplied_))) &&
-            coupling_.cols() <= left_.size() && forward_.allFinite() && backward_.allFinite() &&
-            coupling_.allFinite() && randoms_used_ >= 0 && randoms_used_ <= kMaxRandoms,
-        "truncated_svd");
-  }
-
  private:
-  /// Replaces the bases by the first `keep` triplets and, on the right, the `fresh` columns not
-  /// multiplied yet, whose rows of backward_ are zero.
-  void keep_triplets(const RitzTriplets& triplets, Index keep, Index fresh) {
+  ConstMultiVectorView left_basis() const override { return left_.columns(); }
+
+  /// The rows of backward_ for the fresh columns are zero.
+  void keep_triplets(const RitzTriplets& triplets, Index keep, Index fresh) override {
     left_.rotate(triplets.left.leftCols(keep));
     Matrix Q = Matrix::Zero(right_.size(), keep + fresh);
     Q.topLeftCorner(multiplied_, keep) = triplets.right.leftCols(keep);
@@ -181,9 +116,28 @@ class GolubKahanSpace final : public KrylovSpace {
     backward_.topRows(keep) = forward_;
   }
 
-  void append_random(Index count) {
-    right_.append(random_block(A_, seed_, randoms_used_, count));
-    randoms_used_ += count;
+  void save_basis(ResumeState& state) const override {
+    left_.save("left", state);
+    right_.save("right", state);
+    state.add_matrix("forward", forward_);
+    state.add_matrix("backward", backward_);
+  }
+
+  void load_basis(const ResumeState& state) override {
+    left_.load("left", state);
+    right_.load("right", state);
+    forward_ = state.matrix("forward");
+    backward_ = state.matrix("backward");
+  }
+
+  bool is_consistent() const override {
+    return multiplied_ <= right_.size() && forward_.rows() == left_.size() &&
+           forward_.cols() == multiplied_ && backward_.cols() <= left_.size() &&
+           backward_.rows() <= right_.size() &&
+           (lacks_second_product() ||
+            (backward_.rows() >= multiplied_ && multiplied_ < right_.size() &&
+             (coupling_.size() == 0 || coupling_.rows() == right_.size() - multiplied_))) &&
+           coupling_.cols() <= left_.size() && forward_.allFinite() && backward_.allFinite();
   }
 
   bool lacks_second_product() const { return backward_.cols() < left_.size(); }
@@ -206,22 +160,9 @@ class GolubKahanSpace final : public KrylovSpace {
     return fresh_left > 0;
   }
 
-  void scale(MultiVector& Y) {
-    const double unit = finite_unit_scale(Y, "truncated_svd");
-    if (scale_ == 0.0) scale_ = unit;
-    Y.space()->scale(Y.data(), Y.size(), scale_);
-  }
-
-  const LinearOperator& A_;
   BlockBasis left_;
-  BlockBasis right_;
-  std::uint64_t seed_;
-  Index randoms_used_ = 0;
-  Index multiplied_ = 0;
   Matrix forward_;
   Matrix backward_;
-  Matrix coupling_;
-  double scale_ = 0;
 };
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/kernels/gemm.hpp"
 #include "methods/checkpoints.hpp"
+#include "methods/finite.hpp"
 
 namespace matapprox {
 namespace {
@@ -20,6 +22,81 @@ Index count_between(const Vector& values, double value, double lowest, double hi
 
 }  // namespace
 
+KrylovSpace::KrylovSpace(const LinearOperator& A, const KrylovSpaceOptions& options)
+    : A_(A),
+      right_(A.memory_space(),
+             A.cols(),
+             options.capacity + options.block,
+             options.seed,
+             RandomStream::kSketch),
+      seed_(options.seed) {
+  append_random(options.block);
+}
+
+void KrylovSpace::append_random(Index count) {
+  right_.append(random_block(A_, seed_, randoms_used_, count));
+  randoms_used_ += count;
+}
+
+void KrylovSpace::scale(MultiVector& Y) {
+  const double unit = finite_unit_scale(Y, "truncated_svd");
+  if (scale_ == 0.0) scale_ = unit;
+  Y.space()->scale(Y.data(), Y.size(), scale_);
+}
+
+Vector KrylovSpace::residuals_of(const Matrix& coordinates) const {
+  if (coupling_.size() == 0) return Vector::Zero(coordinates.cols());
+  const Matrix tail = kernels::product(coupling_, coordinates.bottomRows(coupling_.cols()));
+  return tail.colwise().norm().transpose();
+}
+
+void KrylovSpace::deflate(const RitzTriplets& triplets, Index keep, Index fresh) {
+  keep_triplets(triplets, keep, 0);
+  coupling_.resize(0, 0);
+  append_random(fresh);
+}
+
+Vector KrylovSpace::values(const RitzTriplets& triplets, Index count) const {
+  return triplets.values.head(count) / scale_;
+}
+
+kernels::Svd KrylovSpace::host_triplets(const RitzTriplets& triplets, Index count) const {
+  const auto right = right_.columns(0, triplets.right.rows());
+  return {product_to_host(left_basis(), triplets.left.leftCols(count)),
+          values(triplets, count),
+          product_to_host(right, triplets.right.leftCols(count))};
+}
+
+PlacedVectors KrylovSpace::placed_vectors(const RitzTriplets& triplets, Index count) const {
+  const auto right = right_.columns(0, triplets.right.rows());
+  return {product(left_basis(), triplets.left.leftCols(count)),
+          product(right, triplets.right.leftCols(count))};
+}
+
+void KrylovSpace::save(ResumeState& state) const {
+  save_basis(state);
+  state.add_matrix("coupling", coupling_);
+  state.arrays.emplace_back("scale", Vector::Constant(1, scale_));
+  state.counters.emplace_back("multiplied", multiplied_);
+  state.counters.emplace_back("randoms", randoms_used_);
+}
+
+void KrylovSpace::load(const ResumeState& state) {
+  load_basis(state);
+  coupling_ = state.matrix("coupling");
+  multiplied_ = state.counter("multiplied");
+  randoms_used_ = state.counter("randoms");
+  const Vector& saved = state.array("scale");
+  require_consistent(saved.size() == 1, "truncated_svd");
+  scale_ = saved(0);
+  int exponent = 0;
+  const bool is_power_of_two = scale_ == 0 || std::frexp(scale_, &exponent) == 0.5;
+  require_consistent(std::isfinite(scale_) && scale_ >= 0 && is_power_of_two && multiplied_ >= 0 &&
+                         coupling_.allFinite() && randoms_used_ >= 0 &&
+                         randoms_used_ <= kMaxRandoms && is_consistent(),
+                     "truncated_svd");
+}
+
 SvdOutcome found_triplets(const LinearOperator& A,
                           const KrylovSpace& space,
                           const RitzTriplets& triplets,
@@ -32,15 +109,6 @@ SvdOutcome found_triplets(const LinearOperator& A,
     found.triplets = space.host_triplets(triplets, count);
   }
   return found;
-}
-
-double saved_scale(const ResumeState& state) {
-  const Vector& scale = state.array("scale");
-  int exponent = 0;
-  require_consistent(scale.size() == 1 && std::isfinite(scale(0)) && scale(0) >= 0 &&
-                         (scale(0) == 0 || std::frexp(scale(0), &exponent) == 0.5),
-                     "truncated_svd");
-  return scale(0);
 }
 
 std::optional<bool> step_unless_stopped(KrylovSpace& space, const RunControl& control) {

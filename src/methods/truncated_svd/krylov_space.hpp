@@ -20,11 +20,22 @@ struct RitzTriplets {
   Vector eigenvalues;  ///< the values, with their signs if they are eigenvalues
 };
 
+struct KrylovSpaceOptions {
+  Index block = 1;
+  Index capacity = 1;  ///< columns before a restart
+  std::uint64_t seed = 1;
+};
+
 /// A growing Krylov space that yields singular triplets of A. Products are scaled by a power of two
 /// so that entries near 1e+-150 do no harm. Residuals and values are in the scaled units.
 class KrylovSpace {
  public:
   virtual ~KrylovSpace() = default;
+  KrylovSpace(const KrylovSpace&) = delete;
+  KrylovSpace(KrylovSpace&&) = delete;
+  KrylovSpace& operator=(const KrylovSpace&) = delete;
+  KrylovSpace& operator=(KrylovSpace&&) = delete;
+
   /// Extends the space by one block. Returns false if it cannot grow: its triplets are then exact.
   virtual bool step() = 0;
   virtual Index size() const = 0;
@@ -41,24 +52,50 @@ class KrylovSpace {
   virtual void restart(const RitzTriplets& triplets, Index keep) = 0;
   /// Continues with the first `keep` triplets, all converged, and `fresh` new random columns in
   /// place of the next block: a Krylov space of A without these triplets.
-  virtual void deflate(const RitzTriplets& triplets, Index keep, Index fresh) = 0;
+  void deflate(const RitzTriplets& triplets, Index keep, Index fresh);
   /// Returns the first `count` triplets, in units of A, with their vectors on the host.
-  virtual kernels::Svd host_triplets(const RitzTriplets& triplets, Index count) const = 0;
+  kernels::Svd host_triplets(const RitzTriplets& triplets, Index count) const;
   /// Return their values, and their vectors in the memory space of the operator.
-  virtual Vector values(const RitzTriplets& triplets, Index count) const = 0;
-  virtual PlacedVectors placed_vectors(const RitzTriplets& triplets, Index count) const = 0;
+  Vector values(const RitzTriplets& triplets, Index count) const;
+  PlacedVectors placed_vectors(const RitzTriplets& triplets, Index count) const;
   /// Adds all that load() needs to continue with the same bits, also between the two products of a
   /// stopped step.
-  virtual void save(ResumeState& state) const = 0;
+  void save(ResumeState& state) const;
   /// Loads a state into a space made with the same options. Throws InvalidArgument for a state that
   /// contradicts itself or the options.
-  virtual void load(const ResumeState& state) = 0;
-};
+  void load(const ResumeState& state);
 
-struct KrylovSpaceOptions {
-  Index block = 1;
-  Index capacity = 1;  ///< columns before a restart
-  std::uint64_t seed = 1;
+ protected:
+  /// Makes a basis of right vectors with `options.block` random columns.
+  KrylovSpace(const LinearOperator& A, const KrylovSpaceOptions& options);
+
+  /// Scales a product, in all steps by the same power of two.
+  void scale(MultiVector& Y);
+  /// Norms of the products of coupling_ with the last rows of the coordinates; 0 without a next
+  /// block.
+  Vector residuals_of(const Matrix& coordinates) const;
+
+  const LinearOperator& A_;
+  BlockBasis right_;      ///< the vectors multiplied so far and the next block
+  Index multiplied_ = 0;  ///< number of columns of right_ that A was multiplied by
+  Matrix coupling_;       ///< coordinates, in the next block, of the products with the last vectors
+
+ private:
+  /// Basis of the left vectors.
+  virtual ConstMultiVectorView left_basis() const = 0;
+  /// Replaces the bases by the first `keep` triplets and the `fresh` columns not multiplied yet.
+  virtual void keep_triplets(const RitzTriplets& triplets, Index keep, Index fresh) = 0;
+  virtual void save_basis(ResumeState& state) const = 0;
+  /// Loads what save_basis() saved; the members of this class are loaded next.
+  virtual void load_basis(const ResumeState& state) = 0;
+  /// True if the loaded state is one that steps can have left.
+  virtual bool is_consistent() const = 0;
+
+  void append_random(Index count);
+
+  std::uint64_t seed_;
+  Index randoms_used_ = 0;
+  double scale_ = 0;  ///< 0 before the first product
 };
 
 /// Returns columns first .. first + count - 1 of the random start columns (at most as many as A has
@@ -88,10 +125,6 @@ SvdOutcome found_triplets(const LinearOperator& A,
                           const KrylovSpace& space,
                           const RitzTriplets& triplets,
                           Index count);
-
-/// Reads, for load(), the power of two by which products are scaled, 0 before the first. Throws
-/// InvalidArgument for any other number.
-double saved_scale(const ResumeState& state);
 
 /// Takes one step of the space; a stop request ends it within a piece of its product. Returns
 /// whether the space grew, or nothing if the step was stopped: the space is then unchanged, or amid

@@ -23,6 +23,11 @@ inline bool is_attention_experiment(std::string_view name) {
          kAttentionExperiments.end();
 }
 
+/// If an MPI launcher started several processes, replaces each with the program matapprox-mpi, with
+/// the same arguments; on one process does nothing. If that program is missing, rank 0 reports it,
+/// and all processes end with the exit code of "not available".
+void start_on_all_processes(char** argv);
+
 /// Replaces this process with the program matapprox-attention, with the same arguments; process id,
 /// streams and signals stay. The program is searched for beside this one and then where it is
 /// installed. Throws NotAvailable, with a message that starts with `what`, if there is none.
