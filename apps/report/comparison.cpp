@@ -9,8 +9,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/methods/exact.hpp"
-#include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox {
 namespace {
@@ -79,14 +78,11 @@ std::vector<ComparisonEntry> entries(const LinearOperator& A,
 /// True for entries in memory, few enough to examine each of them.
 bool can_be_repacked(const LinearOperator& A) {
   constexpr double kFewEntries = 0x1p24;
-  const LinearOperator& own = A.underlying();
-  if (const auto* sparse = dynamic_cast<const SparseOperator*>(&own)) {
-    return static_cast<double>(sparse->values().nonZeros()) <= kFewEntries;
+  if (const SparseMatrix* sparse = sparse_values(A)) {
+    return static_cast<double>(sparse->nonZeros()) <= kFewEntries;
   }
   const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
-  const bool dense = dynamic_cast<const DenseOperator*>(&own) != nullptr ||
-                     dynamic_cast<const DenseView*>(&own) != nullptr;
-  return dense && entries <= kFewEntries;
+  return has_entries_in_memory(A) && entries <= kFewEntries;
 }
 
 /// Form and storage of the matrix as it is, and the operator whose products are timed.

@@ -1,8 +1,10 @@
 #pragma once
 
 // Includes all public headers.
+#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/attention.hpp"
 #include "matapprox/attention/layers/block.hpp"
+#include "matapprox/attention/layers/dropout.hpp"
 #include "matapprox/attention/layers/head_core.hpp"
 #include "matapprox/attention/layers/layers.hpp"
 #include "matapprox/attention/layers/multi_head.hpp"
@@ -42,12 +44,15 @@
 #include "matapprox/factors/approximation.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/circulant.hpp"
+#include "matapprox/factors/dictionary_matrix.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/factors/packed.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
+#include "matapprox/factors/toeplitz.hpp"
 #include "matapprox/io/atomic_output.hpp"
 #include "matapprox/io/hdf5_file.hpp"
 #include "matapprox/io/load.hpp"
@@ -79,5 +84,6 @@
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "matapprox/solve/preconditioner.hpp"
 #include "matapprox/solve/solve.hpp"

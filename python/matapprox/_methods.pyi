@@ -124,7 +124,7 @@ def hierarchical(
 def exact(
     A: Any,
     *,
-    form: Literal["auto", "dense", "integers", "sparse"] = "auto",
+    form: Literal["auto", "dense", "integers", "sparse", "circulant", "toeplitz", "dictionary"] = "auto",
     budget: int | str | None = None,
     precision: Literal["double", "float", "float16", "bfloat16", "packed"] = "double",
     target_error: float | None = None,

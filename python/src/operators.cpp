@@ -15,6 +15,7 @@
 #include "matapprox/operators/kernel.hpp"
 #include "matapprox/operators/lazy.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "python.hpp"
 
 namespace matapprox::python {
@@ -370,7 +371,7 @@ void bind_operators(nb::module_& m) {
           return Handle{std::make_shared<KernelOperator>(copied(points), options)};
         });
   m.def("bandwidth", [](const Handle& A) -> std::optional<double> {
-    const auto* kernel = dynamic_cast<const KernelOperator*>(A.matrix.get());
+    const auto* kernel = kernel_matrix(*A.matrix);
     if (kernel == nullptr) return std::nullopt;
     return kernel->bandwidth();
   });

@@ -10,8 +10,7 @@
 
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/operators/kernel.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox::choosing {
 namespace {
@@ -160,8 +159,8 @@ MatrixTraits traits_of(const LinearOperator& A,
   const double entries = static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
   traits.sparse =
       facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kMaxSparseShare * entries;
-  traits.listed = dynamic_cast<const SparseOperator*>(&A.underlying()) != nullptr;
-  traits.points = dynamic_cast<const KernelOperator*>(&A.underlying()) != nullptr;
+  traits.listed = sparse_values(A) != nullptr;
+  traits.points = kernel_matrix(A) != nullptr;
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;
   traits.small = traits.held && entries <= kSmallEntries;

@@ -1,8 +1,7 @@
 #include <variant>
 
 #include "device/gpu_factors.hpp"
-#include "matapprox/operators/kernel.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox {
 namespace {
@@ -15,13 +14,12 @@ cuda::HostSparse compressed_columns(const cuda::HostSparsePair& A) {
 }  // namespace
 
 GpuChordTarget gpu_chord_target(const ChordTarget& target) {
-  const LinearOperator& A = target.matrix.underlying();
   GpuChordTarget result;
-  const bool is_kernel = dynamic_cast<const KernelOperator*>(&A) != nullptr;
-  const bool is_sparse = dynamic_cast<const SparseOperator*>(&A) != nullptr;
+  const bool is_kernel = kernel_matrix(target.matrix) != nullptr;
+  const bool is_sparse = sparse_values(target.matrix) != nullptr;
   if ((is_kernel || is_sparse) && !target.ordered) {
-    result.factors = gpu_factors(A);
-    result.counter = dynamic_cast<const CountedOperator*>(&target.matrix);
+    result.factors = gpu_factors(target.matrix.underlying());
+    result.counter = counter_of(target.matrix);
     const cuda::HostFactor& factor = result.factors.factors.front().factor;
     if (is_kernel) {
       result.source = cuda::ChordKernel{std::get<cuda::HostKernel>(factor), target.unit};

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <map>
 
+#include "core/overloaded.hpp"
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/factors/factor_product.hpp"
-#include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/kernel.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "operators/kernel_tile.hpp"
 
 namespace matapprox {
@@ -60,10 +59,6 @@ cuda::HostKernel host_kernel(const KernelOperator& A, GpuFactors& factors) {
            static_cast<int>(kernel.degree)}};
 }
 
-[[noreturn]] cuda::HostFactor refuse_packed() {
-  throw NotAvailable("packed values are multiplied on the CPU only: use --device cpu");
-}
-
 [[noreturn]] cuda::HostFactor refuse_placed() {
   throw NotAvailable("a factor on several processes cannot be on a GPU");
 }
@@ -88,12 +83,12 @@ struct HostFactorMaker {
   cuda::HostFactor operator()(const RandomProjection& F) const {
     return host_dense(factors.own_dense.emplace_back(F.columns(0, F.cols())));
   }
-  cuda::HostFactor operator()(const PackedMatrix&) const { return refuse_packed(); }
+  template <class Other>
+  cuda::HostFactor operator()(const Other&) const {
+    throw NotAvailable("factors of this kind are multiplied on the CPU only: use --device cpu");
+  }
   cuda::HostFactor operator()(const PlacedMatrix&) const { return refuse_placed(); }
   cuda::HostFactor operator()(const PlacedChord&) const { return refuse_placed(); }
-  cuda::HostFactor operator()(const BlockMatrix&) const { return refuse_packed(); }
-  cuda::HostFactor operator()(const PackedChord&) const { return refuse_packed(); }
-  cuda::HostFactor operator()(const PackedSparse&) const { return refuse_packed(); }
 };
 
 Index sparse_gpu_bytes(const SparseMatrix& A, bool symmetric) {
@@ -103,15 +98,13 @@ Index sparse_gpu_bytes(const SparseMatrix& A, bool symmetric) {
 }
 
 Index value_gpu_bytes(const FactorValue& value) {
-  if (const auto* sparse = std::get_if<SparseMatrix>(&value))
-    return sparse_gpu_bytes(*sparse, false);
-  if (const auto* projection = std::get_if<RandomProjection>(&value))
-    return projection->rows() * projection->cols() * kDoubleBytes;
-  if (const auto* chain = std::get_if<ChordFactors>(&value))
-    return chain->pattern.stored_numbers() * kDoubleBytes;
-  if (const auto* permutation = std::get_if<Permutation>(&value))
-    return permutation->rows() * Index{sizeof(Index)};
-  return value_storage(value, Precision::kDouble).bytes;
+  return std::visit(
+      Overloaded{[](const SparseMatrix& F) { return sparse_gpu_bytes(F, false); },
+                 [](const RandomProjection& F) { return F.rows() * F.cols() * kDoubleBytes; },
+                 [](const ChordFactors& F) { return F.pattern.stored_numbers() * kDoubleBytes; },
+                 [](const Permutation& F) { return F.rows() * Index{sizeof(Index)}; },
+                 [&](const auto&) { return value_storage(value, Precision::kDouble).bytes; }},
+      value);
 }
 
 /// The placement of the numbers of a product's factors.
@@ -223,29 +216,38 @@ GpuWork stored_work(const LinearOperator& A, Index columns, Index bytes) {
 
 GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes) {
   GpuFactors factors;
-  if (const auto* dense = dynamic_cast<const DenseOperator*>(&A)) {
-    factors.factors.push_back({host_dense(dense->values())});
-  } else if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) {
-    const bool symmetric = sparse->equals_transpose();
-    factors.factors.push_back({host_sparse_pair(sparse->values(), symmetric, factors)});
-  } else if (const auto* kernel = dynamic_cast<const KernelOperator*>(&A)) {
-    factors.factors.push_back({host_kernel(*kernel, factors)});
-  } else if (const auto* product = dynamic_cast<const FactorProduct*>(&A)) {
-    add_factors(*product, gpu_free_bytes, factors);
-  }
+  const auto add = [&](cuda::HostFactor factor) { factors.factors.push_back({std::move(factor)}); };
+  std::visit(Overloaded{[&](const DenseOperator* dense) { add(host_dense(dense->values())); },
+                        [&](const SparseOperator* sparse) {
+                          const bool symmetric = sparse->equals_transpose();
+                          add(host_sparse_pair(sparse->values(), symmetric, factors));
+                        },
+                        [&](const KernelOperator* kernel) { add(host_kernel(*kernel, factors)); },
+                        [&](const FactorProduct* product) {
+                          add_factors(*product, gpu_free_bytes, factors);
+                        },
+                        [](const auto&) {}},
+             stored_as(A));
   return factors;
 }
 
-GpuWork gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes) {
-  if (dynamic_cast<const DenseOperator*>(&A) != nullptr)
-    return stored_work(A, columns, A.rows() * A.cols() * kDoubleBytes);
-  if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A)) {
-    const bool symmetric = sparse->equals_transpose();
-    return stored_work(A, columns, sparse_gpu_bytes(sparse->values(), symmetric));
-  }
-  if (const auto* kernel = dynamic_cast<const KernelOperator*>(&A))
-    return kernel_work(*kernel, columns);
-  return product_work(dynamic_cast<const FactorProduct&>(A), columns, gpu_free_bytes);
+std::optional<GpuWork> gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes) {
+  using Work = std::optional<GpuWork>;
+  return std::visit(
+      Overloaded{
+          [&](const DenseOperator* dense) -> Work {
+            return stored_work(A, columns, dense->values().size() * kDoubleBytes);
+          },
+          [&](const SparseOperator* sparse) -> Work {
+            const bool symmetric = sparse->equals_transpose();
+            return stored_work(A, columns, sparse_gpu_bytes(sparse->values(), symmetric));
+          },
+          [&](const KernelOperator* kernel) -> Work { return kernel_work(*kernel, columns); },
+          [&](const FactorProduct* product) -> Work {
+            return product_work(*product, columns, gpu_free_bytes);
+          },
+          [](const auto&) -> Work { return std::nullopt; }},
+      stored_as(A));
 }
 
 std::string streaming_note(Index host_bytes) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,10 @@ struct GpuWork {
   Index longest = 0;     ///< largest number of rows of an intermediate block
 };
 
-/// Returns the cost for an A that is_placeable, on a GPU as in gpu_factors.
-GpuWork gpu_work(const LinearOperator& A, Index columns, Index gpu_free_bytes = kAnyBytes);
+/// Returns the cost on a GPU as in gpu_factors; nothing for a kind that cannot be placed.
+std::optional<GpuWork> gpu_work(const LinearOperator& A,
+                                Index columns,
+                                Index gpu_free_bytes = kAnyBytes);
 
 /// Returns a note for the user about host_bytes, one sentence; empty if host_bytes is 0.
 std::string streaming_note(Index host_bytes);

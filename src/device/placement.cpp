@@ -10,10 +10,6 @@
 #include "device/processes.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
-#include "matapprox/factors/factor_product.hpp"
-#include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/kernel.hpp"
-#include "matapprox/operators/sparse.hpp"
 
 namespace matapprox {
 namespace {
@@ -54,7 +50,7 @@ Placement on_cpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
 
 Placement placed_on_gpu(std::shared_ptr<const LinearOperator> A, std::string reason) {
   const Index free_bytes = gpu_info().free_bytes;
-  std::string note = streaming_note(gpu_work(*A, 1, free_bytes).host_bytes);
+  std::string note = streaming_note(gpu_work(*A, 1, free_bytes).value().host_bytes);
   if (!note.empty()) reason += "; " + note;
   return {
       make_placed(std::move(A), free_bytes), Device::kCuda, {}, std::move(reason), std::move(note)};
@@ -114,12 +110,7 @@ ComputeRates gpu_rates(const GpuInfo& gpu, double copy_bandwidth) {
   return {0.5 * 2 * units * gpu.multiprocessors * gpu.clock_hz, copy_bandwidth, kTransfer, kStart};
 }
 
-bool is_placeable(const LinearOperator& A) {
-  return dynamic_cast<const DenseOperator*>(&A) != nullptr ||
-         dynamic_cast<const SparseOperator*>(&A) != nullptr ||
-         dynamic_cast<const KernelOperator*>(&A) != nullptr ||
-         dynamic_cast<const FactorProduct*>(&A) != nullptr;
-}
+bool is_placeable(const LinearOperator& A) { return gpu_work(A, 1).has_value(); }
 
 PlacementEstimate estimate_placement(const LinearOperator& A,
                                      const Workload& workload,
@@ -128,8 +119,9 @@ PlacementEstimate estimate_placement(const LinearOperator& A,
                                      Index gpu_free_bytes) {
   require(workload.columns >= 1, "place: {} columns; at least 1 is needed", workload.columns);
   require(workload.products >= 1, "place: {} products; at least 1 is needed", workload.products);
-  require(is_placeable(A), "place: {}", not_placeable(A));
-  const GpuWork work = gpu_work(A, workload.columns, gpu_free_bytes);
+  const std::optional<GpuWork> found = gpu_work(A, workload.columns, gpu_free_bytes);
+  require(found.has_value(), "place: {}", not_placeable(A));
+  const GpuWork& work = *found;
   const auto products = static_cast<double>(workload.products);
   const auto columns = static_cast<double>(workload.columns);
   const double block_bytes = kBytesOfADouble * columns * static_cast<double>(A.rows() + A.cols());

@@ -61,7 +61,7 @@ class BlockWorkersSource {
 /// BlockWorkersSource; null if it is none.
 template <class Source>
 const Source* source_of(const LinearOperator& A) {
-  const auto* counter = dynamic_cast<const CountedOperator*>(&A);
+  const CountedOperator* counter = counter_of(A);
   return dynamic_cast<const Source*>(counter == nullptr ? &A : &counter->inner());
 }
 

@@ -72,25 +72,25 @@ void chain_apply_in_place(const std::vector<Factor>& factors,
   MultiVector placed(X.space->shared_from_this(), X.rows, X.cols);
   copy(X, placed.columns());
   Matrix small;
-  bool is_placed = true;
+  bool block_is_placed = true;
   const auto step = [&](const Factor& factor) {
     const bool mirrored = factor.transposed != transposed;
     const auto* F = std::get_if<PlacedMatrix>(factor.value.get());
-    if (F != nullptr && mirrored && is_placed) {
+    if (F != nullptr && mirrored && block_is_placed) {
       small = transpose_product(F->numbers(), placed.columns());
-      is_placed = false;
-    } else if (F != nullptr && !mirrored && !is_placed) {
+      block_is_placed = false;
+    } else if (F != nullptr && !mirrored && !block_is_placed) {
       placed = product(F->numbers(), small);
-      is_placed = true;
+      block_is_placed = true;
     } else if (const auto* W = std::get_if<PlacedChord>(factor.value.get())) {
-      if (!is_placed) placed = MultiVector(W->space(), small);
+      if (!block_is_placed) placed = MultiVector(W->space(), small);
       placed = mirrored ? W->product().apply_transpose(placed.columns())
                         : W->product().apply(placed.columns());
-      is_placed = true;
+      block_is_placed = true;
     } else {
-      if (is_placed) small = to_host(placed.columns());
+      if (block_is_placed) small = to_host(placed.columns());
       small = apply_value(*factor.value, mirrored, small);
-      is_placed = false;
+      block_is_placed = false;
     }
   };
   if (transposed) {
@@ -98,15 +98,8 @@ void chain_apply_in_place(const std::vector<Factor>& factors,
   } else {
     std::for_each(factors.rbegin(), factors.rend(), step);
   }
-  if (is_placed) return copy(placed.columns(), Y);
+  if (block_is_placed) return copy(placed.columns(), Y);
   Y.space->write(small.data(), small.size(), Y.data);
-}
-
-/// Memory space of the blocks that a placed factor multiplies; null for a factor on the host.
-const std::shared_ptr<const MemorySpace>* space_of(const Factor& factor) {
-  if (const auto* F = std::get_if<PlacedMatrix>(factor.value.get())) return &F->space();
-  if (const auto* W = std::get_if<PlacedChord>(factor.value.get())) return &W->space();
-  return nullptr;
 }
 
 /// `count` rows from `first` on of a dense factor, or of its transpose.
@@ -139,6 +132,8 @@ Index factor_cols(const Factor& factor) {
   return factor.transposed ? value_rows(*factor.value) : value_cols(*factor.value);
 }
 
+std::string factor_kind(const Factor& factor) { return value_description(*factor.value); }
+
 FactorProduct::FactorProduct(std::vector<Factor> factors, bool symmetrized, Precision precision)
     : factors_(std::move(factors)), symmetrized_(symmetrized), precision_(precision) {
   require(!factors_.empty(), "factor product: it needs at least one factor");
@@ -155,8 +150,7 @@ FactorProduct::FactorProduct(std::vector<Factor> factors, bool symmetrized, Prec
           rows(),
           cols());
   for (const Factor& factor : factors_) {
-    const auto* space = space_of(factor);
-    require(space == nullptr || *space == memory_space(),
+    require(!is_placed(*factor.value) || value_space(*factor.value) == memory_space(),
             "factor product: {} is not in the memory space of the other factors",
             factor.name);
   }
@@ -176,7 +170,7 @@ Storage FactorProduct::storage() const {
 
 const std::shared_ptr<const MemorySpace>& FactorProduct::memory_space() const {
   for (const Factor& factor : factors_) {
-    if (const auto* space = space_of(factor)) return *space;
+    if (is_placed(*factor.value)) return value_space(*factor.value);
   }
   return host_space();
 }
@@ -274,20 +268,10 @@ void FactorProduct::do_apply_in_place(bool transposed,
   add_product(1.0, other.columns(), half, 0.5, Y);
 }
 
-namespace {
-
-/// Copies a placed value to the host.
-FactorValue host_value(const FactorValue& value) {
-  if (const auto* W = std::get_if<PlacedChord>(&value)) return W->to_host();
-  return to_host(std::get<PlacedMatrix>(value).numbers());
-}
-
-}  // namespace
-
 std::vector<Factor> host_factors(std::vector<Factor> factors) {
   std::map<const FactorValue*, std::shared_ptr<const FactorValue>> copies;
   for (Factor& factor : factors) {
-    if (space_of(factor) == nullptr) continue;
+    if (!is_placed(*factor.value)) continue;
     auto& copy = copies[factor.value.get()];
     if (!copy) copy = std::make_shared<const FactorValue>(host_value(*factor.value));
     factor.value = copy;
@@ -297,12 +281,7 @@ std::vector<Factor> host_factors(std::vector<Factor> factors) {
 
 std::string_view storage_precision(const FactorProduct& product) {
   for (const Factor& factor : product.factors()) {
-    if (std::holds_alternative<PackedMatrix>(*factor.value) ||
-        std::holds_alternative<BlockMatrix>(*factor.value) ||
-        std::holds_alternative<PackedChord>(*factor.value) ||
-        std::holds_alternative<PackedSparse>(*factor.value)) {
-      return "packed";
-    }
+    if (is_packed(*factor.value)) return "packed";
   }
   return enum_name(product.precision());
 }

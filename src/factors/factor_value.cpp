@@ -1,10 +1,13 @@
 #include "factors/factor_value.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "core/overloaded.hpp"
 #include "core/small_float.hpp"
 #include "core/unit_columns.hpp"
 #include "kernels/sparse.hpp"
@@ -14,13 +17,6 @@
 
 namespace matapprox {
 namespace {
-
-template <class... Visitors>
-struct Overloaded : Visitors... {
-  using Visitors::operator()...;
-};
-template <class... Visitors>
-Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
 /// Bytes of an index below `count`.
 Index index_bytes(Index count) { return count > std::numeric_limits<std::int32_t>::max() ? 8 : 4; }
@@ -148,22 +144,93 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const BlockMatrix& v) { return v.storage(); },
           [](const PackedChord& v) { return v.storage(); },
           [](const PackedSparse& v) { return v.storage(); },
+          [](const DictionaryMatrix& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
       value);
 }
 
+std::string value_description(const FactorValue& value) {
+  using Text = std::string;
+  return std::visit(
+      Overloaded{
+          [](const Matrix&) -> Text { return "dense"; },
+          [](const SparseMatrix&) -> Text { return "sparse"; },
+          [](const Vector&) -> Text { return "diagonal"; },
+          [](const ChordFactors& v) {
+            return fmt::format("chord chain of {}", v.pattern.factors());
+          },
+          [](const RandomProjection& v) {
+            return fmt::format("{} projection from seed {}", enum_name(v.kind()), v.seed());
+          },
+          [](const Permutation&) -> Text { return "permutation"; },
+          [](const PackedMatrix&) -> Text { return "packed"; },
+          [](const BlockMatrix& v) { return fmt::format("{} blocks", v.content().leaves.size()); },
+          [](const PackedChord& v) {
+            return fmt::format("packed chord chain of {}", v.pattern().factors());
+          },
+          [](const PackedSparse& v) { return "packed sparse, " + v.description(); },
+          [](const Circulant&) -> Text { return "circulant"; },
+          [](const ToeplitzMatrix& v) { return v.description(); },
+          [](const DictionaryMatrix& v) { return "dictionary, " + v.description(); },
+          [](const PlacedMatrix&) -> Text { return "dense, on several processes"; },
+          [](const PlacedChord& v) {
+            return fmt::format("chord chain of {}, on several processes", v.pattern().factors());
+          }},
+      value);
+}
+
 double value_multiplications(const FactorValue& value) {
-  if (const auto* R = std::get_if<RandomProjection>(&value)) {
-    return static_cast<double>(R->rows()) * static_cast<double>(R->cols());
-  }
-  if (std::holds_alternative<Permutation>(value)) return 0;
-  if (const auto* blocks = std::get_if<BlockMatrix>(&value)) return blocks->multiplications();
-  if (const auto* sparse = std::get_if<PackedSparse>(&value)) {
-    return static_cast<double>(sparse->nonzeros());
-  }
-  return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
+  return std::visit(
+      Overloaded{[](const RandomProjection& v) {
+                   return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
+                 },
+                 [](const Permutation&) { return 0.0; },
+                 [](const BlockMatrix& v) { return v.multiplications(); },
+                 [](const PackedSparse& v) { return static_cast<double>(v.nonzeros()); },
+                 [](const Circulant& v) { return v.multiplications(); },
+                 [](const ToeplitzMatrix& v) { return v.multiplications(); },
+                 [](const DictionaryMatrix& v) {
+                   return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
+                 },
+                 [&](const auto&) {
+                   return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
+                 }},
+      value);
+}
+
+bool is_packed(const FactorValue& value) {
+  return std::visit(Overloaded{[](const PackedMatrix&) { return true; },
+                               [](const BlockMatrix&) { return true; },
+                               [](const PackedChord&) { return true; },
+                               [](const PackedSparse&) { return true; },
+                               [](const DictionaryMatrix&) { return true; },
+                               [](const auto&) { return false; }},
+                    value);
+}
+
+bool is_placed(const FactorValue& value) {
+  return std::visit(Overloaded{[](const PlacedMatrix&) { return true; },
+                               [](const PlacedChord&) { return true; },
+                               [](const auto&) { return false; }},
+                    value);
+}
+
+const std::shared_ptr<const MemorySpace>& value_space(const FactorValue& value) {
+  using Space = const std::shared_ptr<const MemorySpace>;
+  return std::visit(Overloaded{[](const PlacedMatrix& v) -> Space& { return v.space(); },
+                               [](const PlacedChord& v) -> Space& { return v.space(); },
+                               [](const auto&) -> Space& { return host_space(); }},
+                    value);
+}
+
+FactorValue host_value(const FactorValue& value) {
+  return std::visit(
+      Overloaded{[](const PlacedMatrix& v) -> FactorValue { return to_host(v.numbers()); },
+                 [](const PlacedChord& v) -> FactorValue { return v.to_host(); },
+                 [](const auto& v) -> FactorValue { return v; }},
+      value);
 }
 
 void apply_value(const FactorValue& value, bool transposed, const ConstBlock& X, Block Y) {
@@ -188,22 +255,24 @@ Matrix apply_value(const FactorValue& value, bool transposed, const ConstBlock& 
 }
 
 Matrix value_columns(const FactorValue& value, bool transposed, std::span<const Index> J) {
-  if (const auto* F = std::get_if<Matrix>(&value)) return dense_columns(*F, transposed, J);
-  if (const auto* S = std::get_if<SparseMatrix>(&value)) return sparse_columns(*S, transposed, J);
-  if (const auto* R = std::get_if<RandomProjection>(&value); R != nullptr && !transposed) {
-    return projection_columns(*R, J);
-  }
-  if (const auto* P = std::get_if<PackedMatrix>(&value); P != nullptr && !transposed) {
-    return P->columns(J);
-  }
-  if (const auto* B = std::get_if<BlockMatrix>(&value)) {
-    return transposed ? B->rows_at(J) : B->columns(J);
-  }
-  if (const auto* F = std::get_if<PlacedMatrix>(&value)) {
-    return transposed ? F->rows_at(J) : F->columns_at(J);
-  }
-  return apply_value(
-      value, transposed, unit_columns(transposed ? value_rows(value) : value_cols(value), J));
+  const auto by_product = [&] {
+    const Index n = transposed ? value_rows(value) : value_cols(value);
+    return apply_value(value, transposed, unit_columns(n, J));
+  };
+  return std::visit(
+      Overloaded{[&](const Matrix& F) { return dense_columns(F, transposed, J); },
+                 [&](const SparseMatrix& F) { return sparse_columns(F, transposed, J); },
+                 [&](const RandomProjection& F) {
+                   return transposed ? by_product() : projection_columns(F, J);
+                 },
+                 [&](const PackedMatrix& F) { return transposed ? by_product() : F.columns(J); },
+                 [&](const BlockMatrix& F) { return transposed ? F.rows_at(J) : F.columns(J); },
+                 [&](const PlacedMatrix& F) { return transposed ? F.rows_at(J) : F.columns_at(J); },
+                 [&](const Circulant& F) { return F.columns(transposed, J); },
+                 [&](const ToeplitzMatrix& F) { return F.columns(transposed, J); },
+                 [&](const DictionaryMatrix& F) { return F.columns(transposed, J); },
+                 [&](const auto&) { return by_product(); }},
+      value);
 }
 
 std::span<const double> stored_values(const FactorValue& value) {
@@ -218,6 +287,14 @@ std::span<const double> stored_values(const FactorValue& value) {
                  },
                  [](const Vector& v) {
                    return std::span<const double>(v.data(), static_cast<std::size_t>(v.size()));
+                 },
+                 [](const Circulant& v) {
+                   return std::span<const double>(v.first_column().data(),
+                                                  static_cast<std::size_t>(v.size()));
+                 },
+                 [](const ToeplitzMatrix& v) {
+                   return std::span<const double>(v.content().symbol.data(),
+                                                  static_cast<std::size_t>(v.size()));
                  },
                  [](const auto&) { return std::span<const double>(); }},
       value);
@@ -239,18 +316,97 @@ double rounded_number(double x, Precision precision) {
 FactorValue rounded_value(const FactorValue& value, Precision precision) {
   const auto round = [precision](double x) { return rounded_number(x, precision); };
   FactorValue result = value;
-  std::visit(Overloaded{[&](SparseMatrix& v) {
-                          std::transform(
-                              v.valuePtr(), v.valuePtr() + v.nonZeros(), v.valuePtr(), round);
-                        },
-                        [&](ChordFactors& v) {
-                          std::transform(v.values.begin(), v.values.end(), v.values.begin(), round);
-                        },
-                        [&](Matrix& v) { v = v.unaryExpr(round).eval(); },
-                        [&](Vector& v) { v = v.unaryExpr(round).eval(); },
-                        [](auto&) {}},
-             result);
+  std::visit(
+      Overloaded{[&](SparseMatrix& v) {
+                   std::transform(v.valuePtr(), v.valuePtr() + v.nonZeros(), v.valuePtr(), round);
+                 },
+                 [&](ChordFactors& v) {
+                   std::transform(v.values.begin(), v.values.end(), v.values.begin(), round);
+                 },
+                 [&](Matrix& v) { v = v.unaryExpr(round).eval(); },
+                 [&](Vector& v) { v = v.unaryExpr(round).eval(); },
+                 [&](Circulant& v) { v = Circulant(v.first_column().unaryExpr(round)); },
+                 [&](ToeplitzMatrix& v) {
+                   v = ToeplitzMatrix({v.content().levels, v.content().symbol.unaryExpr(round)});
+                 },
+                 [](auto&) {}},
+      result);
   return result;
+}
+
+namespace {
+
+PackedMatrix::Content content_of(const PackedMatrix& packed) {
+  PackedMatrix::Content content = packed.content();
+  content.data.assign(packed.data().begin(), packed.data().end());
+  return content;
+}
+
+PackedMatrix multiplied(const PackedMatrix& packed, int exponent) {
+  PackedMatrix::Content content = content_of(packed);
+  content.unit = std::ldexp(content.unit, exponent);
+  return PackedMatrix(std::move(content));
+}
+
+/// All factors of a chain share one unit. Each takes an equal part of the exponent, and the first
+/// factor also the remainder.
+PackedChord multiplied(const PackedChord& chain, int exponent) {
+  PackedMatrix::Content content = content_of(chain.values());
+  const auto factors = static_cast<int>(chain.pattern().factors());
+  content.unit = std::ldexp(content.unit, exponent / factors);
+  const Index groups = 1 + (content.rows - 1) / content.group;
+  const auto of_first = static_cast<std::size_t>(groups * chain.pattern().links(0));
+  for (std::size_t k = 0; k < of_first; ++k) {
+    content.scales[k] = std::ldexp(content.scales[k], exponent % factors);
+  }
+  return {chain.pattern(), PackedMatrix(std::move(content))};
+}
+
+}  // namespace
+
+std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, int exponent) {
+  FactorValue result = value;
+  const bool possible = std::visit(
+      Overloaded{
+          [&](Matrix& v) { return multiply_by_power_of_two(v, exponent); },
+          [&](Vector& v) { return multiply_by_power_of_two(v, exponent); },
+          [&](SparseMatrix& v) { return multiply_by_power_of_two(v.coeffs(), exponent); },
+          [&](ChordFactors& v) {
+            // The first factor of the chain.
+            const Index numbers = v.pattern.order * v.pattern.links(0);
+            return multiply_by_power_of_two(Eigen::Map<Vector>(v.values.data(), numbers), exponent);
+          },
+          [&](PackedMatrix& v) {
+            v = multiplied(v, exponent);
+            return true;
+          },
+          [&](PackedChord& v) {
+            v = multiplied(v, exponent);
+            return true;
+          },
+          [&](Circulant& v) {
+            Vector column = v.first_column();
+            multiply_by_power_of_two(column, exponent);
+            v = Circulant(std::move(column));
+            return true;
+          },
+          [&](ToeplitzMatrix& v) {
+            ToeplitzMatrix::Content content = v.content();
+            multiply_by_power_of_two(content.symbol, exponent);
+            v = ToeplitzMatrix(std::move(content));
+            return true;
+          },
+          [&](DictionaryMatrix& v) {
+            DictionaryMatrix::Content content = v.content();
+            content.data.assign(v.data().begin(), v.data().end());
+            const auto count = static_cast<Index>(content.values.size());
+            multiply_by_power_of_two(Eigen::Map<Vector>(content.values.data(), count), exponent);
+            v = DictionaryMatrix(std::move(content));
+            return true;
+          },
+          [](auto&) { return false; }},
+      result);
+  return possible ? std::make_shared<const FactorValue>(std::move(result)) : nullptr;
 }
 
 Index permutation_bytes(Index n) { return n * index_bytes(n); }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/overloaded.hpp"
+#include "factors/factor_value.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/load.hpp"
@@ -60,37 +62,33 @@ FileMatrix transposed(const FileMatrix& matrix) {
       [](const auto& A) -> FileMatrix { return std::decay_t<decltype(A)>(A.transpose()); }, matrix);
 }
 
-/// Returns a factor's value as matrices: one, or all factors of a chain.
-std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string& name) {
-  if (const auto* A = std::get_if<Matrix>(&value)) return {*A};
-  if (const auto* A = std::get_if<PlacedMatrix>(&value)) return {A->middle_rows(0, A->rows())};
-  if (const auto* A = std::get_if<SparseMatrix>(&value)) return {*A};
-  if (const auto* d = std::get_if<Vector>(&value)) return {diagonal_matrix(*d)};
-  if (const auto* R = std::get_if<RandomProjection>(&value)) {
-    require_memory(8.0 * static_cast<double>(R->rows()) * static_cast<double>(R->cols()),
-                   "the random matrix " + name);
-    return {R->columns(0, R->cols())};
-  }
-  if (const auto* P = std::get_if<Permutation>(&value)) return {permutation_matrix(*P)};
-  if (const auto* sparse = std::get_if<PackedSparse>(&value)) return {sparse->unpacked()};
-  if (const auto* packed = std::get_if<PackedMatrix>(&value)) {
-    require_memory(8.0 * static_cast<double>(packed->rows()) * static_cast<double>(packed->cols()),
-                   "the packed matrix " + name + ", written out");
-    return {packed->columns(index_range(0, packed->cols()))};
-  }
-  if (const auto* blocks = std::get_if<BlockMatrix>(&value)) {
-    require_memory(8.0 * static_cast<double>(blocks->rows()) * static_cast<double>(blocks->cols()),
-                   "the block matrix " + name + ", written out");
-    return {blocks->columns(index_range(0, blocks->cols()))};
-  }
-  const auto* packed_chain = std::get_if<PackedChord>(&value);
-  const auto* placed_chain = std::get_if<PlacedChord>(&value);
-  const ChordFactors chain = packed_chain != nullptr   ? packed_chain->unpacked()
-                             : placed_chain != nullptr ? placed_chain->to_host()
-                                                       : std::get<ChordFactors>(value);
+std::vector<FileMatrix> factors_of(const ChordFactors& chain) {
   std::vector<FileMatrix> result;
   for (Index m = 0; m < chain.pattern.factors(); ++m) result.emplace_back(chord_factor(chain, m));
   return result;
+}
+
+/// Returns a factor's value as matrices: one, or all factors of a chain. Kinds without an overload
+/// are written out as dense matrices.
+std::vector<FileMatrix> matrices_of(const FactorValue& value, const std::string& name) {
+  using Matrices = std::vector<FileMatrix>;
+  return std::visit(
+      Overloaded{[](const Matrix& A) -> Matrices { return {A}; },
+                 [](const PlacedMatrix& A) -> Matrices { return {A.middle_rows(0, A.rows())}; },
+                 [](const SparseMatrix& A) -> Matrices { return {A}; },
+                 [](const Vector& d) -> Matrices { return {diagonal_matrix(d)}; },
+                 [](const Permutation& P) -> Matrices { return {permutation_matrix(P)}; },
+                 [](const PackedSparse& A) -> Matrices { return {A.unpacked()}; },
+                 [](const ChordFactors& chain) { return factors_of(chain); },
+                 [](const PackedChord& chain) { return factors_of(chain.unpacked()); },
+                 [](const PlacedChord& chain) { return factors_of(chain.to_host()); },
+                 [&](const auto& A) -> Matrices {
+                   require_memory(
+                       8.0 * static_cast<double>(A.rows()) * static_cast<double>(A.cols()),
+                       fmt::format("factor {}, written out", name));
+                   return {value_columns(value, false, index_range(0, A.cols()))};
+                 }},
+      value);
 }
 
 /// Returns F_1 ... F_p with chains split into their factors and transposes formed explicitly.
@@ -211,14 +209,12 @@ void export_matrix_market(const std::vector<std::string>& files,
 std::size_t count_plain_factors(const FactorProduct& product) {
   std::size_t count = 0;
   for (const Factor& factor : product.factors()) {
-    Index parts = 1;
-    if (const auto* chain = std::get_if<ChordFactors>(factor.value.get())) {
-      parts = chain->pattern.factors();
-    } else if (const auto* packed = std::get_if<PackedChord>(factor.value.get())) {
-      parts = packed->pattern().factors();
-    } else if (const auto* placed = std::get_if<PlacedChord>(factor.value.get())) {
-      parts = placed->pattern().factors();
-    }
+    const Index parts =
+        std::visit(Overloaded{[](const ChordFactors& chain) { return chain.pattern.factors(); },
+                              [](const PackedChord& chain) { return chain.pattern().factors(); },
+                              [](const PlacedChord& chain) { return chain.pattern().factors(); },
+                              [](const auto&) { return Index{1}; }},
+                   *factor.value);
     count += static_cast<std::size_t>(parts);
   }
   return count;

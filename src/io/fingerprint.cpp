@@ -3,7 +3,7 @@
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/io/load.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox {
 
@@ -57,9 +57,9 @@ std::vector<double> fingerprint_of_entries(const SparseMatrix& A, double scale) 
 }
 
 std::vector<double> fingerprint_of(const LinearOperator& A, double scale) {
-  const auto* sparse = dynamic_cast<const SparseOperator*>(&A);
-  if (sparse != nullptr && 4 * sparse->values().nonZeros() < A.rows() + A.cols())
-    return fingerprint_of_entries(sparse->values(), scale);
+  const SparseMatrix* sparse = sparse_values(A);
+  if (sparse != nullptr && 4 * sparse->nonZeros() < A.rows() + A.cols())
+    return fingerprint_of_entries(*sparse, scale);
   const Matrix X = probes(A.cols(), 0) * scale;
   if (A.cost().multiplications_per_apply <= kCheapProduct) {
     return inner_products(A.apply(X), probes(A.rows(), kNumbers));

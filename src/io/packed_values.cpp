@@ -8,7 +8,7 @@
 #include <span>
 
 #include "factors/quantizer.hpp"
-#include "io/hdf5_values.hpp"
+#include "io/saved_schema.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 
@@ -16,8 +16,9 @@ namespace matapprox {
 namespace {
 
 using hdf5::Location;
+using schema::fail;
+using schema::kLargest;
 
-constexpr Index kLargestExtent = Index{1} << 48;
 constexpr Index kLeafColumns = 6;
 
 /// Writes the unit unless it is 1, and the offset unless it is 0.
@@ -30,22 +31,17 @@ double number_or(const Location& group, const std::string& name, double otherwis
   return hdf5::has_attribute(group, name) ? hdf5::get_number(group, name) : otherwise;
 }
 
-[[noreturn]] void fail_value(const Location& group, const std::string& what) {
-  throw FileError(fmt::format("{}: {}: the file is damaged", group.file, what));
-}
-
 std::vector<BlockLeaf> read_leaves(const Location& group) {
   const std::vector<Index> table = hdf5::read_table(group, "leaves", kLeafColumns);
   std::vector<BlockLeaf> leaves;
   leaves.reserve(table.size() / kLeafColumns);
   for (auto row = table.begin(); row != table.end(); row += kLeafColumns) {
-    if (!std::all_of(row, row + kLeafColumns, [](Index entry) {
-          return entry >= 0 && entry <= kLargestExtent;
-        })) {
-      fail_value(group, "a leaf with a wrong size");
+    if (!std::all_of(
+            row, row + kLeafColumns, [](Index entry) { return entry >= 0 && entry <= kLargest; })) {
+      fail(group, "a leaf with a wrong size");
     }
     if (row[4] >= static_cast<Index>(EnumNames<LeafKind>::values.size())) {
-      fail_value(group, fmt::format("a leaf of the unknown kind {}", row[4]));
+      fail(group, fmt::format("a leaf of the unknown kind {}", row[4]));
     }
     leaves.push_back({row[0], row[1], row[2], row[3], static_cast<LeafKind>(row[4]), row[5]});
   }
@@ -76,7 +72,7 @@ void require_finite_entries(const Location& group, const PackedMatrix& matrix) {
   if (std::isfinite(scale * largest_value(content.bits, content.offset))) return;
   for (Index j = 0; j < content.cols; ++j) {
     if (!matrix.columns({&j, 1}).allFinite())
-      fail_value(group, fmt::format("column {} leaves the range of doubles", j + 1));
+      fail(group, fmt::format("column {} leaves the range of doubles", j + 1));
   }
 }
 
@@ -93,7 +89,7 @@ void require_finite_entries(const Location& group, const BlockMatrix& matrix) {
     require_memory(8.0 * static_cast<double>(block.rows) * static_cast<double>(block.columns),
                    group.file + ": a block");
     if (!matrix.leaf_values(leaf).allFinite())
-      fail_value(group, fmt::format("block {} leaves the range of doubles", leaf + 1));
+      fail(group, fmt::format("block {} leaves the range of doubles", leaf + 1));
   }
 }
 
@@ -112,9 +108,9 @@ void write_packed(const Location& group, const PackedMatrix& matrix) {
 
 PackedMatrix read_packed(const Location& group) {
   PackedMatrix::Content content;
-  content.rows = hdf5::get_integer(group, "rows", 1, kLargestExtent);
-  content.cols = hdf5::get_integer(group, "cols", 1, kLargestExtent);
-  content.group = hdf5::get_integer(group, "group", 1, kLargestExtent);
+  content.rows = hdf5::get_integer(group, "rows", 1, kLargest);
+  content.cols = hdf5::get_integer(group, "cols", 1, kLargest);
+  content.group = hdf5::get_integer(group, "group", 1, kLargest);
   content.unit = number_or(group, "unit", 1);
   content.offset = number_or(group, "offset", 0);
   content.bits = hdf5::read_array<std::uint8_t>(group, "bits");
@@ -150,8 +146,8 @@ void write_blocks(const Location& group, const BlockMatrix& matrix) {
 
 BlockMatrix read_blocks(const Location& group) {
   BlockMatrix::Content content;
-  content.rows = hdf5::get_integer(group, "rows", 1, kLargestExtent);
-  content.cols = hdf5::get_integer(group, "cols", 1, kLargestExtent);
+  content.rows = hdf5::get_integer(group, "rows", 1, kLargest);
+  content.cols = hdf5::get_integer(group, "cols", 1, kLargest);
   content.symmetric = hdf5::get_integer(group, "symmetric", 0, 1) == 1;
   content.unit = number_or(group, "unit", 1);
   content.offset = number_or(group, "offset", 0);
@@ -183,15 +179,11 @@ void write_packed_sparse(const Location& group, const PackedSparse& matrix) {
 
 PackedSparse read_packed_sparse(const Location& group) {
   PackedSparse::Content content;
-  content.rows = hdf5::get_integer(group, "rows", 1, kLargestExtent);
-  content.cols = hdf5::get_integer(group, "cols", 1, kLargestExtent);
-  content.entries = hdf5::get_integer(group, "entries", 0, kLargestExtent);
+  content.rows = hdf5::get_integer(group, "rows", 1, kLargest);
+  content.cols = hdf5::get_integer(group, "cols", 1, kLargest);
+  content.entries = hdf5::get_integer(group, "entries", 0, kLargest);
   content.symmetric = hdf5::get_integer(group, "symmetric", 0, 1) == 1;
-  const std::string kind = hdf5::get_text(group, "values");
-  const auto& kinds = EnumNames<SparseValues>::values;
-  const auto found = std::find(kinds.begin(), kinds.end(), kind);
-  if (found == kinds.end()) fail_value(group, fmt::format("values of the unknown kind '{}'", kind));
-  content.kind = static_cast<SparseValues>(found - kinds.begin());
+  content.kind = schema::choice<SparseValues>(group, "values", "kind of values");
   content.bits = static_cast<int>(hdf5::get_integer(group, "bits", 0, 64));
   content.unit = number_or(group, "unit", 1);
   content.offset = number_or(group, "offset", 0);

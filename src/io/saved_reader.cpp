@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "io/hdf5_values.hpp"
-#include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
+#include "io/saved_values.hpp"
 #include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -17,176 +17,11 @@ namespace {
 
 using hdf5::Handle;
 using hdf5::Location;
-
-constexpr Index kLargest = Index{1} << 48;
-
-[[noreturn]] void fail(const Location& place, const std::string& what) {
-  throw FileError(fmt::format("{}: {}: the file is damaged", place.file, what));
-}
-
-Index size_attribute(const Location& place, const std::string& name) {
-  return hdf5::get_integer(place, name, 1, kLargest);
-}
-
-bool flag(const Location& place, const std::string& name) {
-  return hdf5::get_integer(place, name, 0, 1) == 1;
-}
-
-/// Returns the position of `text` in `names`; throws if there is none.
-template <class Names>
-int choice(const Location& place,
-           const std::string& what,
-           const std::string& text,
-           const Names& names) {
-  const auto found = std::find(names.begin(), names.end(), text);
-  if (found == names.end()) fail(place, fmt::format("unknown {} '{}'", what, text));
-  return static_cast<int>(found - names.begin());
-}
-
-void require_finite(const Location& place, const double* values, Index count) {
-  for (Index i = 0; i < count; ++i) {
-    if (!std::isfinite(values[i])) fail(place, "a factor holds NaN or Inf");
-  }
-}
-
-std::vector<double> finite_values(const Location& group) {
-  std::vector<double> values = hdf5::read_values(group, "values");
-  require_finite(group, values.data(), static_cast<Index>(values.size()));
-  return values;
-}
-
-Matrix read_dense(const Location& group) {
-  const std::vector<Index> extents = hdf5::extents_of(group, "values");
-  if (extents.size() != 2 || extents[0] < 1 || extents[1] < 1) {
-    fail(group, "a dense factor without two dimensions");
-  }
-  require_memory(8.0 * static_cast<double>(extents[0]) * static_cast<double>(extents[1]),
-                 group.file + ": a dense factor");
-  Matrix A(extents[0], extents[1]);
-  hdf5::read_values(group, "values", extents, [&](Index first, Index count, const double* rows) {
-    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    require_finite(group, rows, count * A.cols());
-    A.middleRows(first, count) = Eigen::Map<const RowMajor>(rows, count, A.cols());
-  });
-  return A;
-}
-
-/// Throws unless these are compressed rows: pointers that do not decrease, ascending columns in a
-/// row.
-void check_sparse(const Location& group,
-                  Index cols,
-                  const std::vector<Index>& pointers,
-                  const std::vector<Index>& columns) {
-  if (pointers.front() != 0 || pointers.back() != static_cast<Index>(columns.size()) ||
-      !std::is_sorted(pointers.begin(), pointers.end())) {
-    fail(group, "a sparse factor with wrong row pointers");
-  }
-  for (std::size_t row = 0; row + 1 < pointers.size(); ++row) {
-    Index previous = -1;
-    for (Index k = pointers[row]; k < pointers[row + 1]; ++k) {
-      const Index column = columns[static_cast<std::size_t>(k)];
-      if (column <= previous || column >= cols) {
-        fail(group, "a sparse factor with wrong column indices");
-      }
-      previous = column;
-    }
-  }
-}
-
-SparseMatrix read_sparse(const Location& group) {
-  const Index rows = size_attribute(group, "rows");
-  const Index cols = size_attribute(group, "cols");
-  const std::vector<Index> pointers = hdf5::read_integers(group, "row_pointers");
-  if (static_cast<Index>(pointers.size()) != rows + 1) {
-    fail(group, "a sparse factor with the wrong number of row pointers");
-  }
-  const std::vector<Index> columns = hdf5::read_integers(group, "columns");
-  check_sparse(group, cols, pointers, columns);
-  const std::vector<double> values = finite_values(group);
-  if (values.size() != columns.size()) fail(group, "a sparse factor with missing values");
-  return Eigen::Map<const SparseMatrix>(rows,
-                                        cols,
-                                        static_cast<Index>(values.size()),
-                                        pointers.data(),
-                                        columns.data(),
-                                        values.data());
-}
-
-Vector read_diagonal(const Location& group) {
-  const std::vector<double> values = finite_values(group);
-  return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
-}
-
-ChordPattern read_pattern(const Location& group) {
-  ChordPattern pattern;
-  pattern.order = size_attribute(group, "order");
-  const std::vector<Index> links = hdf5::read_integers(group, "links");
-  const std::vector<Index> offsets = hdf5::read_integers(group, "offsets");
-  auto next = offsets.begin();
-  for (const Index count : links) {
-    if (count < 1 || count > offsets.end() - next) fail(group, "a Chord chain with wrong links");
-    pattern.offsets.emplace_back(next, next + count);
-    next += count;
-  }
-  if (next != offsets.end()) fail(group, "a Chord chain with more offsets than links");
-  pattern.validate();
-  return pattern;
-}
-
-ChordFactors read_chord(const Location& group) {
-  ChordFactors chain{read_pattern(group), finite_values(group)};
-  double links = 0;
-  for (const auto& offsets : chain.pattern.offsets) links += static_cast<double>(offsets.size());
-  const double wanted = static_cast<double>(chain.pattern.order) * links;
-  if (static_cast<double>(chain.values.size()) != wanted) {
-    fail(group, "a Chord chain with the wrong number of values");
-  }
-  return chain;
-}
-
-RandomProjection read_random(const Location& group) {
-  const auto kind = static_cast<ProjectionKind>(choice(group,
-                                                       "distribution",
-                                                       hdf5::get_text(group, "distribution"),
-                                                       EnumNames<ProjectionKind>::values));
-  return {kind,
-          hdf5::get_seed(group, "seed"),
-          size_attribute(group, "rows"),
-          size_attribute(group, "cols")};
-}
-
-Permutation read_permutation(const Location& group) {
-  return Permutation(hdf5::read_integers(group, "sources"));
-}
-
-std::shared_ptr<const FactorValue> read_value(const Location& group) {
-  const int kind = choice(group, "kind of factor", hdf5::get_text(group, "kind"), schema::kKinds);
-  const auto share = [](auto value) {
-    return std::make_shared<const FactorValue>(std::move(value));
-  };
-  switch (kind) {
-    case 0:
-      return share(read_dense(group));
-    case 1:
-      return share(read_sparse(group));
-    case 2:
-      return share(read_diagonal(group));
-    case 3:
-      return share(read_chord(group));
-    case 4:
-      return share(read_random(group));
-    case 5:
-      return share(read_permutation(group));
-    case 6:
-      return share(read_packed(group));
-    case 7:
-      return share(read_blocks(group));
-    case 8:
-      return share(PackedChord(read_pattern(group), read_packed(group)));
-    default:
-      return share(read_packed_sparse(group));
-  }
-}
+using schema::choice;
+using schema::fail;
+using schema::flag;
+using schema::kLargest;
+using schema::size_attribute;
 
 std::vector<Factor> read_factors(const Location& root) {
   const Handle values_group = hdf5::open_group(root, "values");
@@ -197,7 +32,7 @@ std::vector<Factor> read_factors(const Location& root) {
   std::vector<std::shared_ptr<const FactorValue>> values;
   for (Index v = 1; v <= value_count; ++v) {
     const Handle group = hdf5::open_group(values_place, std::to_string(v));
-    values.push_back(read_value({group, root.file}));
+    values.push_back(std::make_shared<const FactorValue>(read_value({group, root.file})));
   }
   const Index factor_count = hdf5::get_integer(factors_place, "count", 1, 1 << 20);
   std::vector<Factor> factors;
@@ -233,8 +68,7 @@ Summary read_summary(const Location& root) {
   Summary summary;
   summary.method = hdf5::get_text(place, "method");
   summary.form = hdf5::get_text(place, "form");
-  summary.termination = static_cast<Termination>(choice(
-      place, "termination", hdf5::get_text(place, "termination"), EnumNames<Termination>::values));
+  summary.termination = choice<Termination>(place, "termination", "termination");
   summary.message = hdf5::get_text(place, "message");
   summary.rank = hdf5::get_integer(place, "rank", 0, kLargest);
   summary.iterations = hdf5::get_integer(place, "iterations", 0, kLargest);
@@ -365,8 +199,7 @@ void require_readable_version(const Location& root) {
 }
 
 Precision read_precision(const Location& root) {
-  return static_cast<Precision>(
-      choice(root, "precision", hdf5::get_text(root, "precision"), EnumNames<Precision>::values));
+  return choice<Precision>(root, "precision", "precision");
 }
 
 Approximation assemble(const Location& root) {

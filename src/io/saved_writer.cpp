@@ -4,12 +4,10 @@
 #include <cmath>
 #include <map>
 
-#include "factors/factor_value.hpp"
-#include "io/file_numbers.hpp"
 #include "io/hdf5_output.hpp"
 #include "io/hdf5_values.hpp"
-#include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
+#include "io/saved_values.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
@@ -20,154 +18,14 @@ namespace {
 using hdf5::Handle;
 using hdf5::Location;
 
-/// Throws for NaN and Inf, and for values that `precision` cannot represent: they would be read
-/// back as other numbers.
-void check_values(const double* values, Index count, Precision precision, const Location& place) {
-  for (Index i = 0; i < count; ++i) {
-    if (!std::isfinite(values[i])) {
-      throw NumericalError(fmt::format("{}: a factor holds NaN or Inf", place.file));
-    }
-    require(
-        rounded_number(values[i], precision) == values[i],
-        "{0}: a factor to be saved as {1} holds values that are not {1}s; call round_factors first",
-        place.file,
-        enum_name(precision));
-  }
-}
-
-void write_checked(const Location& group, std::span<const double> values, Precision precision) {
-  check_values(values.data(), static_cast<Index>(values.size()), precision, group);
-  hdf5::write_values(group, "values", values, precision);
-}
-
-void write_value(const Location& group, const Matrix& A, Precision precision) {
-  check_values(A.data(), A.size(), precision, group);
-  hdf5::write_values(
-      group,
-      "values",
-      {A.rows(), A.cols()},
-      precision,
-      [&](Index first, Index count, double* rows) { copy_rows(A, first, count, rows); });
-}
-
-/// Writes directly from the memory space, or in pieces: the whole is never copied to one memory.
-void write_from_its_place(const Location& group,
-                          const std::vector<Index>& extents,
-                          const ConstMultiVectorView& block,
-                          Precision precision,
-                          const hdf5::RowSource& source) {
-  if (precision == Precision::kDouble) {
-    hdf5::write_placed(group, "values", extents, block, hdf5::NotFinite::kRefused, source);
-  } else {
-    hdf5::write_values(group, "values", extents, precision, source);
-  }
-}
-
-void write_value(const Location& group, const PlacedMatrix& A, Precision precision) {
-  write_from_its_place(group,
-                       {A.rows(), A.cols()},
-                       A.numbers(),
-                       precision,
-                       [&](Index first, Index count, double* rows) {
-                         const Matrix piece = A.middle_rows(first, count);
-                         check_values(piece.data(), piece.size(), precision, group);
-                         copy_rows(piece, 0, count, rows);
-                       });
-}
-
-std::string_view kind_of(const FactorValue& value) {
-  if (std::holds_alternative<PlacedMatrix>(value)) return schema::kKinds[0];
-  if (std::holds_alternative<PlacedChord>(value)) return schema::kKinds[3];
-  return schema::kKinds[value.index()];
-}
-
-void write_value(const Location& group, const SparseMatrix& A, Precision precision) {
-  if (!A.isCompressed()) {
-    SparseMatrix compressed = A;
-    compressed.makeCompressed();
-    return write_value(group, compressed, precision);
-  }
-  const auto count = static_cast<std::size_t>(A.nonZeros());
-  hdf5::put_integer(group, "rows", A.rows());
-  hdf5::put_integer(group, "cols", A.cols());
-  hdf5::write_integers(
-      group, "row_pointers", {A.outerIndexPtr(), static_cast<std::size_t>(A.rows() + 1)});
-  hdf5::write_integers(
-      group, "columns", {A.innerIndexPtr(), count}, A.cols() < schema::kNarrowColumns);
-  write_checked(group, {A.valuePtr(), count}, precision);
-}
-
-void write_value(const Location& group, const Vector& d, Precision precision) {
-  write_checked(group, {d.data(), static_cast<std::size_t>(d.size())}, precision);
-}
-
-void write_pattern(const Location& group, const ChordPattern& pattern) {
-  std::vector<Index> links;
-  std::vector<Index> offsets;
-  for (const auto& list : pattern.offsets) {
-    links.push_back(static_cast<Index>(list.size()));
-    offsets.insert(offsets.end(), list.begin(), list.end());
-  }
-  hdf5::put_integer(group, "order", pattern.order);
-  hdf5::write_integers(group, "links", links);
-  hdf5::write_integers(group, "offsets", offsets);
-}
-
-void write_value(const Location& group, const ChordFactors& chain, Precision precision) {
-  write_pattern(group, chain.pattern);
-  write_checked(group, chain.values, precision);
-}
-
-void write_value(const Location& group, const PlacedChord& chain, Precision precision) {
-  write_pattern(group, chain.pattern());
-  write_from_its_place(group,
-                       {chain.size()},
-                       chain.values().columns(),
-                       precision,
-                       [&](Index first, Index count, double* values) {
-                         chain.read(first, count, values);
-                         check_values(values, count, precision, group);
-                       });
-}
-
-void write_value(const Location& group, const RandomProjection& R, Precision) {
-  hdf5::put_text(group, "distribution", std::string(enum_name(R.kind())));
-  hdf5::put_seed(group, "seed", R.seed());
-  hdf5::put_integer(group, "rows", R.rows());
-  hdf5::put_integer(group, "cols", R.cols());
-}
-
-void write_value(const Location& group, const Permutation& P, Precision) {
-  hdf5::write_integers(group, "sources", P.sources(), P.cols() < schema::kNarrowColumns);
-}
-
-void write_value(const Location& group, const PackedMatrix& A, Precision) {
-  write_packed(group, A);
-}
-
-void write_value(const Location& group, const BlockMatrix& A, Precision) { write_blocks(group, A); }
-
-void write_value(const Location& group, const PackedSparse& A, Precision) {
-  write_packed_sparse(group, A);
-}
-
-void write_value(const Location& group, const PackedChord& chain, Precision) {
-  write_pattern(group, chain.pattern());
-  write_packed(group, chain.values());
-}
-
+/// The first version of the format that has all values and the precision of the factors.
 Index version_of(const Approximation& approximation) {
-  const auto& factors = approximation.factors();
-  const bool plain = std::all_of(factors.begin(), factors.end(), [](const Factor& factor) {
-    return !std::holds_alternative<Permutation>(*factor.value) &&
-           !std::holds_alternative<PackedMatrix>(*factor.value) &&
-           !std::holds_alternative<BlockMatrix>(*factor.value) &&
-           !std::holds_alternative<PackedChord>(*factor.value) &&
-           !std::holds_alternative<PackedSparse>(*factor.value);
-  });
   const bool wide = approximation.precision() == Precision::kDouble ||
                     approximation.precision() == Precision::kFloat;
-  return plain && wide ? schema::kVersionOfPlainFactors : schema::kVersion;
+  Index version = wide ? schema::kVersionOfPlainFactors : schema::kVersionOf16Bits;
+  for (const Factor& factor : approximation.factors())
+    version = std::max(version, version_of(*factor.value));
+  return version;
 }
 
 /// Writes each distinct value to a group of its own, in the order in which the factors first use
@@ -182,10 +40,7 @@ void write_factors(const Location& root, const Approximation& approximation) {
         numbers.emplace(factor.value.get(), static_cast<Index>(numbers.size()) + 1);
     if (is_new) {
       const Handle group = hdf5::create_group({values, root.file}, std::to_string(entry->second));
-      const Location place{group, root.file};
-      hdf5::put_text(place, "kind", std::string(kind_of(*factor.value)));
-      std::visit([&](const auto& value) { write_value(place, value, approximation.precision()); },
-                 *factor.value);
+      write_value({group, root.file}, *factor.value, approximation.precision());
     }
     const Handle group = hdf5::create_group({factors, root.file}, std::to_string(++position));
     const Location place{group, root.file};

@@ -8,7 +8,7 @@
 
 #include "factors/factor_value.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox {
 namespace {
@@ -16,14 +16,6 @@ namespace {
 /// Matrices with |A|_F within 2 to plus or minus this power are not scaled: fourth powers of
 /// entries, down to rounding of the largest, are far inside the range of doubles.
 constexpr int kFarExponent = 100;
-
-/// Computes X 2^exponent without intermediate overflow.
-template <class Values>
-void multiply_by_power_of_two(Values&& X, int exponent) {
-  const int half = exponent / 2;
-  X *= std::ldexp(1.0, half);
-  X *= std::ldexp(1.0, exponent - half);
-}
 
 /// The operator 2^exponent A. Multiplies by half of the power before a product and by the other
 /// half after it, so that neither step overflows unless the result does.
@@ -88,59 +80,10 @@ bool is_finite(const FactorValue& value) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
-PackedMatrix::Content content_of(const PackedMatrix& packed) {
-  PackedMatrix::Content content = packed.content();
-  content.data.assign(packed.data().begin(), packed.data().end());
-  return content;
-}
-
-PackedMatrix multiplied(const PackedMatrix& packed, int exponent) {
-  PackedMatrix::Content content = content_of(packed);
-  content.unit = std::ldexp(content.unit, exponent);
-  return PackedMatrix(std::move(content));
-}
-
-/// All factors of a chain share one unit. Each takes an equal part of the exponent, and the first
-/// factor also the remainder.
-PackedChord multiplied(const PackedChord& chain, int exponent) {
-  PackedMatrix::Content content = content_of(chain.values());
-  const auto factors = static_cast<int>(chain.pattern().factors());
-  content.unit = std::ldexp(content.unit, exponent / factors);
-  const Index groups = 1 + (content.rows - 1) / content.group;
-  const auto of_first = static_cast<std::size_t>(groups * chain.pattern().links(0));
-  for (std::size_t k = 0; k < of_first; ++k) {
-    content.scales[k] = std::ldexp(content.scales[k], exponent % factors);
-  }
-  return {chain.pattern(), PackedMatrix(std::move(content))};
-}
-
-/// Returns the value times 2^exponent, or null if a value of its type cannot be multiplied.
-std::shared_ptr<const FactorValue> multiplied(const FactorValue& value, int exponent) {
-  FactorValue result = value;
-  if (auto* dense = std::get_if<Matrix>(&result)) {
-    multiply_by_power_of_two(*dense, exponent);
-  } else if (auto* diagonal = std::get_if<Vector>(&result)) {
-    multiply_by_power_of_two(*diagonal, exponent);
-  } else if (auto* sparse = std::get_if<SparseMatrix>(&result)) {
-    multiply_by_power_of_two(sparse->coeffs(), exponent);
-  } else if (auto* chain = std::get_if<ChordFactors>(&result)) {
-    const ChordPattern& pattern = chain->pattern;
-    multiply_by_power_of_two(
-        Eigen::Map<Vector>(chain->values.data(), pattern.order * pattern.links(0)), exponent);
-  } else if (const auto* packed = std::get_if<PackedMatrix>(&result)) {
-    result = multiplied(*packed, exponent);
-  } else if (const auto* links = std::get_if<PackedChord>(&result)) {
-    result = multiplied(*links, exponent);
-  } else {
-    return nullptr;
-  }
-  return std::make_shared<const FactorValue>(std::move(result));
-}
-
 /// Multiplies the value of factors[p] wherever it occurs. Returns false if that is impossible.
 bool multiply_factor(std::vector<Factor>& factors, std::size_t p, int exponent) {
   const auto old = factors[p].value;
-  const auto value = multiplied(*old, exponent);
+  const auto value = multiplied_value(*old, exponent);
   if (value == nullptr || !is_finite(*value)) return false;
   for (Factor& factor : factors) {
     if (factor.value == old) factor.value = value;
@@ -185,8 +128,8 @@ void multiply_product(std::vector<Factor>& factors, int exponent) {
 
 ScaledMatrix::ScaledMatrix(const LinearOperator& A) : A_(A), exponent_(far_exponent(A)) {
   if (exponent_ == 0) return;
-  if (const auto* sparse = dynamic_cast<const SparseOperator*>(&A.underlying())) {
-    SparseMatrix values = sparse->values();
+  if (const SparseMatrix* sparse = sparse_values(A)) {
+    SparseMatrix values = *sparse;
     multiply_by_power_of_two(values.coeffs(), -exponent_);
     scaled_ = std::make_shared<const SparseOperator>(std::move(values));
   } else {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "matapprox/core/random.hpp"
@@ -89,8 +88,7 @@ double row_sum_norm(const SparseMatrix& A) {
 
 /// Indices that sort `keys` in ascending order.
 std::vector<Index> ascending(const Vector& keys) {
-  std::vector<Index> order(static_cast<std::size_t>(keys.size()));
-  std::iota(order.begin(), order.end(), Index{0});
+  std::vector<Index> order = index_range(0, keys.size());
   std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return keys(i) < keys(j); });
   return order;
 }

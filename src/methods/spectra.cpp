@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "matapprox/core/error.hpp"
+#include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/kernels/lapack.hpp"
 
@@ -127,8 +127,7 @@ class LanczosSearch {
 
   /// Returns the first `count` pairs in the order of the wanted end.
   SpectraEigenpairs sorted(const Vector& values, const Matrix& vectors, Index count) const {
-    std::vector<Index> order(static_cast<std::size_t>(values.size()));
-    std::iota(order.begin(), order.end(), Index{0});
+    std::vector<Index> order = index_range(0, values.size());
     std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) {
       return rank_of(values(i)) > rank_of(values(j));
     });

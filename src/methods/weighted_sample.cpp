@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/random.hpp"
 
 namespace matapprox {
@@ -17,8 +17,7 @@ std::vector<Index> weighted_order(const Vector& weights, std::uint64_t seed, Ind
     const double weight = largest > 0 ? weights(i) / largest : 0.0;
     keys(i) = weight > 0 ? -std::log(u) / weight : std::numeric_limits<double>::infinity();
   }
-  std::vector<Index> order(static_cast<std::size_t>(weights.size()));
-  std::iota(order.begin(), order.end(), Index{0});
+  std::vector<Index> order = index_range(0, weights.size());
   std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return keys(i) < keys(j); });
   return order;
 }

@@ -163,4 +163,8 @@ void CountedOperator::do_apply_in_place(bool transposed,
   }
 }
 
+const CountedOperator* counter_of(const LinearOperator& A) {
+  return dynamic_cast<const CountedOperator*>(&A);
+}
+
 }  // namespace matapprox

@@ -9,8 +9,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
-#include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox {
 namespace {
@@ -108,10 +107,7 @@ Symmetry rounding_symmetry(const SparseMatrix& A) {
 
 std::string why_not_symmetric(const LinearOperator& A) {
   if (A.rows() != A.cols()) return fmt::format("it is {} x {}", A.rows(), A.cols());
-  const bool in_memory = dynamic_cast<const DenseOperator*>(&A) != nullptr ||
-                         dynamic_cast<const DenseView*>(&A) != nullptr ||
-                         dynamic_cast<const SparseOperator*>(&A) != nullptr;
-  if (!in_memory) return "it is not symmetric";
+  if (!has_entries_in_memory(A)) return "it is not symmetric";
   const Index panels = symmetry_tiles(A.cols());
   std::vector<Asymmetry> found(static_cast<std::size_t>(panels));
   const Vector roots = roots_of(A.diagonal());

@@ -161,17 +161,18 @@ TEST(Placement, StreamedChainsStayWhereTheyAre) {
   EXPECT_EQ(link(0).piece_numbers, 1);
   EXPECT_EQ(gpu_factors(A, enough - 16).factors.back().same_as, 0);
 
-  const GpuWork there = gpu_work(A, 5, enough);
+  const GpuWork there = gpu_work(A, 5, enough).value();
   EXPECT_EQ(there.gpu_bytes, bytes.chain + 800);
   EXPECT_EQ(there.host_bytes, 0);
   EXPECT_DOUBLE_EQ(there.streamed, 0);
-  const GpuWork here = gpu_work(A, 5, enough - 16);
+  const GpuWork here = gpu_work(A, 5, enough - 16).value();
   EXPECT_EQ(here.gpu_bytes, 800);
   EXPECT_EQ(here.host_bytes, bytes.chain);
   EXPECT_DOUBLE_EQ(here.streamed, 2.0 * static_cast<double>(bytes.chain));
-  EXPECT_DOUBLE_EQ(gpu_work(chord_chain(100, true), 5, enough - 16).streamed, 2 * here.streamed);
+  EXPECT_DOUBLE_EQ(gpu_work(chord_chain(100, true), 5, enough - 16).value().streamed,
+                   2 * here.streamed);
   // Four fifths of the free memory hold two columns at a time: three panels for five columns.
-  const GpuWork narrow = gpu_work(A, 5, 800 + 2 * bytes.column / 4 * 5 + 1);
+  const GpuWork narrow = gpu_work(A, 5, 800 + 2 * bytes.column / 4 * 5 + 1).value();
   EXPECT_DOUBLE_EQ(narrow.streamed, 3 * here.streamed);
 }
 
@@ -409,23 +410,23 @@ TEST(PlacementEstimate, CountsWhatEachKindStores) {
   SparseMatrix S(10, 7);
   for (Index k = 0; k < 12; ++k) S.insert(k % 10, (2 * k + k / 10) % 7) = 1;
   const SparseOperator sparse(S);
-  EXPECT_EQ(gpu_work(sparse, 3).gpu_bytes, 2 * (12 * 12 + 10 * 4));
-  EXPECT_DOUBLE_EQ(gpu_work(sparse, 3).flops, 2 * 12 * 3);
+  EXPECT_EQ(gpu_work(sparse, 3).value().gpu_bytes, 2 * (12 * 12 + 10 * 4));
+  EXPECT_DOUBLE_EQ(gpu_work(sparse, 3).value().flops, 2 * 12 * 3);
   const SparseOperator symmetric(grid_laplacian(3));
-  EXPECT_EQ(gpu_work(symmetric, 1).gpu_bytes, 33 * 12 + 9 * 4);
+  EXPECT_EQ(gpu_work(symmetric, 1).value().gpu_bytes, 33 * 12 + 9 * 4);
 
   // Each of 100 x 100 entries: 3 flops per coordinate, 30 for the function, 2 per column.
   const KernelOperator kernel(random_matrix(100, 4, 1));
-  EXPECT_DOUBLE_EQ(gpu_work(kernel, 8).flops, 1e4 * (12 + 30 + 16));
-  EXPECT_EQ(gpu_work(kernel, 8).gpu_bytes, 3200);
+  EXPECT_DOUBLE_EQ(gpu_work(kernel, 8).value().flops, 1e4 * (12 + 30 + 16));
+  EXPECT_EQ(gpu_work(kernel, 8).value().gpu_bytes, 3200);
 
   // C T T^T C^T stores C and T once.
   const Factor C = make_factor("C", random_matrix(50, 4, 1));
   const Factor T = make_factor("T", random_matrix(4, 4, 2));
   const FactorProduct product({C, T, {"T", T.value, true}, {"C", C.value, true}});
-  EXPECT_EQ(gpu_work(product, 2).gpu_bytes, 8 * (200 + 16));
-  EXPECT_DOUBLE_EQ(gpu_work(product, 2).flops, 2 * 2 * 2 * (200 + 16));
-  EXPECT_EQ(gpu_work(product, 2).longest, 50);
+  EXPECT_EQ(gpu_work(product, 2).value().gpu_bytes, 8 * (200 + 16));
+  EXPECT_DOUBLE_EQ(gpu_work(product, 2).value().flops, 2 * 2 * 2 * (200 + 16));
+  EXPECT_EQ(gpu_work(product, 2).value().longest, 50);
 }
 
 TEST(PlacementEstimate, RatesGrowWithTheGpu) {

@@ -12,10 +12,10 @@
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/io/saved_approximation.hpp"
 
-// Saved approximations of format version 2 and saved sketches, with some attributes and arrays
-// changed, shortened, removed or given another type. A file that is not refused must multiply. HDF5
-// itself is not under test, so the files stay well-formed; the input selects the file and its
-// changes.
+// Saved approximations of format versions 2 and 3 and saved sketches, with some attributes and
+// arrays changed, shortened, removed or given another type. A file that is not refused must
+// multiply. HDF5 itself is not under test, so the files stay well-formed; the input selects the
+// file and its changes.
 
 namespace {
 
@@ -188,7 +188,12 @@ std::vector<std::vector<Factor>> examples() {
           {make_factor("H", blocks(false))},
           {make_factor("A", sparse(1))},
           {make_factor("A", sparse(0.1))},
-          {make_factor("W", chain())}};
+          {make_factor("W", chain())},
+          {make_factor("C", matapprox::Circulant(example(9, 1).col(0)))},
+          {make_factor("D", *matapprox::DictionaryMatrix::of(example(9, 7)))},
+          {make_factor("T",
+                       matapprox::ToeplitzMatrix(
+                           {{matapprox::ToeplitzLevel{2, 3}, {4, 5}}, example(32, 1).col(0)}))}};
 }
 
 void save_sketch_example(const std::string& path) {

@@ -305,10 +305,10 @@ TEST(SavedApproximation, RefusesForeignMissingAndNewerFiles) {
   {
     const hdf5::Handle file(H5Fopen(newer.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
     const hdf5::Handle version(H5Aopen(file.id(), "format_version", H5P_DEFAULT), H5Aclose);
-    const std::int64_t next = 3;
+    const std::int64_t next = 4;
     ASSERT_GE(H5Awrite(version.id(), H5T_NATIVE_INT64, &next), 0);
   }
-  EXPECT_REFUSED(FileError, load_approximation(newer), "format version 3 is newer than 2");
+  EXPECT_REFUSED(FileError, load_approximation(newer), "format version 4 is newer than 3");
 }
 
 /// Replaces an array of the first value of a saved file, as another program might: without a

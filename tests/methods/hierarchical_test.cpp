@@ -426,7 +426,7 @@ TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
     return squares.size() > 20 ? Search::kGiveUp : Search::kContinue;
   });
   EXPECT_EQ(tree.root().squares.size(), 0);
-  const Vector bounds = tree.root().least_squares;
+  const Vector bounds = tree.root().square_bounds;
   ASSERT_GT(bounds.size(), 20);
   EXPECT_GE(bounds(0), 0.05 * all(0));
   EXPECT_LE((bounds - all.head(bounds.size())).maxCoeff(), 1e-10 * all(0));

@@ -410,6 +410,41 @@ def packed_chord(group):
     return product
 
 
+def dictionary_matrix(group):
+    m, n, bits = (int(group.attrs[name]) for name in ("rows", "cols", "bits"))
+    symmetric = int(group.attrs["symmetric"]) == 1
+    values, data = numbers(group, "dictionary"), numbers(group, "data").astype(np.uint8)
+    count = n * (n + 1) // 2 if symmetric else m * n
+    wanted(len(data) == value_bytes(count, bits) and 1 <= len(values) <= 2**bits, group, "wrong sizes")
+    places = unpacked(data, count, bits, 2**(bits - 1)).astype(int) if bits > 0 else np.zeros(count, int)
+    entries = values[places]
+    if not symmetric:
+        return entries.reshape(n, m).T
+    A = np.zeros((n, n))
+    rows = np.concatenate([np.arange(j + 1) for j in range(n)])
+    columns = np.repeat(np.arange(n), np.arange(1, n + 1))
+    A[rows, columns] = A[columns, rows] = entries
+    return A
+
+
+def toeplitz_matrix(group):
+    """Blocks in the positions of the outer level, each an inner level."""
+    def level(which):
+        m, n = int(group.attrs[which + "_rows"]), int(group.attrs[which + "_cols"])
+        form = text(group.attrs[which + "_form"])
+        i, j = np.arange(m)[:, None], np.arange(n)
+        if form == "symmetric":
+            return abs(i - j), max(m, n)
+        return (i + j if form == "hankel" else i - j + n - 1), m + n - 1
+
+    outer, _ = level("outer")
+    inner, values = level("inner")
+    symbol = numbers(group, "values")
+    places = outer[:, None, :, None] * values + inner[None, :, None, :]
+    m, n = outer.shape[0] * inner.shape[0], outer.shape[1] * inner.shape[1]
+    return symbol[places].reshape(m, n)
+
+
 def value_matrix(group):
     kind = text(group.attrs["kind"])
     if kind == "dense":
@@ -428,6 +463,14 @@ def value_matrix(group):
         P = np.zeros((len(sources), len(sources)))
         P[np.arange(len(sources)), sources] = 1
         return P
+    if kind == "circulant":
+        column = numbers(group, "values")
+        n = len(column)
+        return column[(np.arange(n)[:, None] - np.arange(n)) % n]
+    if kind == "dictionary":
+        return dictionary_matrix(group)
+    if kind == "toeplitz":
+        return toeplitz_matrix(group)
     if kind == "packed":
         return packed_matrix(group)
     if kind == "blocks":
@@ -445,7 +488,7 @@ def value_matrix(group):
 def rebuild(file):
     if text(file.attrs.get("format", b"")) != "matapprox approximation":
         sys.exit("not a saved approximation")
-    if int(file.attrs["format_version"]) > 2:
+    if int(file.attrs["format_version"]) > 3:
         sys.exit("a newer format version")
     made = {}
     product = None

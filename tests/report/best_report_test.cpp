@@ -19,13 +19,15 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A smooth matrix with a step on the diagonal: blocks of all sizes.
+/// A smooth matrix with a step on the diagonal: blocks of all sizes. Its entries do not depend on
+/// i - j alone, so that it has no exact store of few bytes.
 Matrix stepped(Index rows, Index cols, bool symmetric) {
   Matrix A(rows, cols);
   for (Index j = 0; j < cols; ++j) {
     for (Index i = 0; i < rows; ++i) {
       const double distance = std::abs(static_cast<double>(i) - static_cast<double>(j));
-      A(i, j) = 1 / (1 + 0.2 * distance) + (!symmetric && i > j ? 0.3 : 0);
+      const double weight = 1 + 1e-9 * static_cast<double>(i + j);
+      A(i, j) = weight / (1 + 0.2 * distance) + (!symmetric && i > j ? 0.3 : 0);
     }
   }
   return A;

@@ -133,6 +133,25 @@ std::vector<SavedExample> saved_examples() {
   examples.push_back(
       {"PackedSparseSymmetric",
        Approximation({make_factor("A", PackedSparse::packed(grid_laplacian(6)))}, {})});
+  const Vector column = random_matrix(37, 1, 11).col(0);
+  examples.push_back({"Circulant", Approximation({make_factor("A", Circulant(column))}, {})});
+  const Matrix few = (3 * random_matrix(19, 23, 13)).array().round().matrix();
+  examples.push_back(
+      {"Dictionary", Approximation({make_factor("A", *DictionaryMatrix::of(few))}, {})});
+  for (const ToeplitzForm form :
+       {ToeplitzForm::kToeplitz, ToeplitzForm::kSymmetric, ToeplitzForm::kHankel}) {
+    const std::array levels{ToeplitzLevel{3, 2, form},
+                            ToeplitzLevel{5, 4, ToeplitzForm::kToeplitz}};
+    const Vector symbol = random_matrix(levels[0].values() * levels[1].values(), 1, 12).col(0);
+    examples.push_back({"Toeplitz_" + std::string(enum_name(form)),
+                        Approximation({make_factor("A", ToeplitzMatrix({levels, symbol}))}, {})});
+  }
+  examples.push_back({"CirculantTimesFloats",
+                      Approximation(round_factors({make_factor("A", Circulant(column), true), C},
+                                                  Precision::kFloat16),
+                                    {},
+                                    false,
+                                    Precision::kFloat16)});
   for (const Precision precision : {Precision::kFloat16, Precision::kBfloat16}) {
     examples.push_back(
         {std::string(enum_name(precision)),

@@ -10,14 +10,18 @@
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/chord_factors.hpp"
+#include "matapprox/factors/circulant.hpp"
+#include "matapprox/factors/dictionary_matrix.hpp"
 #include "matapprox/factors/packed.hpp"
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
+#include "matapprox/factors/toeplitz.hpp"
 
 namespace matapprox {
 
-/// Content of a factor. A Vector is a diagonal matrix.
+/// Content of a factor; docs/adding-a-factor.md lists the places of a new kind. A Vector is a
+/// diagonal matrix.
 using FactorValue = std::variant<Matrix,
                                  SparseMatrix,
                                  Vector,
@@ -28,6 +32,9 @@ using FactorValue = std::variant<Matrix,
                                  BlockMatrix,
                                  PackedChord,
                                  PackedSparse,
+                                 Circulant,
+                                 ToeplitzMatrix,
+                                 DictionaryMatrix,
                                  PlacedMatrix,
                                  PlacedChord>;
 
@@ -45,6 +52,8 @@ Factor make_factor(std::string name, T value, bool transposed = false) {
 
 Index factor_rows(const Factor& factor);
 Index factor_cols(const Factor& factor);
+/// Returns a short description of the content: "dense", "chord chain of 10", "circulant".
+std::string factor_kind(const Factor& factor);
 
 /// The product F_1 F_2 ... F_p, or (Z + Z^T)/2 with Z that product if symmetrized. It is applied as
 /// a right-to-left chain of block products; no m x n array is formed.

@@ -12,15 +12,19 @@
 namespace matapprox {
 
 enum class ExactForm {
-  kAuto,      ///< the smallest form
-  kDense,     ///< all entries, as floats if that loses nothing; one triangle of a symmetric matrix
-  kIntegers,  ///< the same in 1 to 16 bits each: images, counts
-  kSparse,    ///< PackedSparse: entries that are not 0
+  kAuto,       ///< the smallest form
+  kDense,      ///< all entries, as floats if that loses nothing; one triangle of a symmetric matrix
+  kIntegers,   ///< the same in 1 to 16 bits each: images, counts
+  kSparse,     ///< PackedSparse: entries that are not 0
+  kCirculant,  ///< Circulant: the first column, which the others repeat one row further down
+  kToeplitz,   ///< ToeplitzMatrix: each diagonal or antidiagonal, also of blocks, once
+  kDictionary,  ///< DictionaryMatrix: the different values, and for each entry which one it is
 };
 
 template <>
 struct EnumNames<ExactForm> {
-  static constexpr std::array<std::string_view, 4> values{"auto", "dense", "integers", "sparse"};
+  static constexpr std::array<std::string_view, 7> values{
+      "auto", "dense", "integers", "sparse", "circulant", "toeplitz", "dictionary"};
 };
 
 struct ExactOptions {
@@ -42,13 +46,15 @@ std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& co
 
 /// Stores A itself, without loss, in the smallest of its exact forms: integers in as many bits as
 /// they need, a symmetric matrix as one triangle, a sparse one with column indices as distances and
-/// values as indices into a list, floats if all entries are floats. The error is 0; products differ
-/// from those of A by rounding.
+/// values as indices into a list, one with constant diagonals as their values, one with few
+/// different values as a list of them, floats if all entries are floats. The error is 0; products
+/// differ from those of A by rounding.
 ///
-/// The result has one factor A: a PackedSparse or a BlockMatrix of dense tiles. Cost: that of
-/// exact_sizes, and the entries once more. Throws InvalidArgument (an empty matrix, a form that A
-/// does not have), BudgetTooSmall with the bytes of the smallest form, NumericalError for NaN or
-/// Inf, NotAvailable if memory does not suffice, Interrupted.
+/// The result has one factor A: a PackedSparse, Circulant, ToeplitzMatrix, DictionaryMatrix or
+/// BlockMatrix of dense tiles. Cost: that of exact_sizes, and the entries once more. Throws
+/// InvalidArgument (an empty matrix, a form that A does not have), BudgetTooSmall with the bytes of
+/// the smallest form, NumericalError for NaN or Inf, NotAvailable if memory does not suffice,
+/// Interrupted.
 Approximation exact(const LinearOperator& A,
                     const ExactOptions& options = {},
                     const RunControl& control = {});

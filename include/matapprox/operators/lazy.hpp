@@ -77,4 +77,7 @@ class CountedOperator final : public LinearOperator {
   mutable std::atomic<Index> diagonals_{0};
 };
 
+/// Returns A if it counts its products; else null.
+const CountedOperator* counter_of(const LinearOperator& A);
+
 }  // namespace matapprox

@@ -72,6 +72,8 @@ void start_adam(FitState& state) {
 
 void restart_from_best(FitState& state, const FitMonitor& monitor) {
   copy(monitor.best_of_descent().columns(), state.point.columns());
+  // The means start again, but adam_step does not: its bias corrections are near 1 by now, so that
+  // the k-th step after a restart is only sqrt(1 - 0.95^k) of a full one.
   start_adam(state);
   ++state.halvings;
   ++state.adam_step;

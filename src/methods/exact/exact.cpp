@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,9 +14,9 @@
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
-#include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "methods/dense_matrix.hpp"
+#include "methods/exact/constant_diagonals.hpp"
 #include "methods/exact/dense_tiles.hpp"
 #include "methods/finite.hpp"
 
@@ -25,6 +26,9 @@ namespace {
 constexpr const char* kExact = "exact";
 /// Largest fraction of nonzeros at which A is also considered as a sparse matrix.
 constexpr double kWorthSparse = 0.6;
+/// Largest fraction of the bytes of the other forms at which a dictionary is chosen: products with
+/// integers of a few bits take less time.
+constexpr double kWorthADictionary = 0.95;
 
 /// A in memory: dense, sparse or both.
 struct Entries {
@@ -54,18 +58,16 @@ Entries entries(const LinearOperator& A, ExactForm form, const RunControl& contr
           A.rows(),
           A.cols());
   Entries found;
-  const auto* sparse = dynamic_cast<const SparseOperator*>(&A.underlying());
-  if (sparse != nullptr) found.sparse = sparse->values();
-  const double nonzeros = sparse != nullptr ? static_cast<double>(sparse->values().nonZeros()) : 0;
-  const bool wants_dense = form == ExactForm::kDense || form == ExactForm::kIntegers;
+  const SparseMatrix* sparse = sparse_values(A);
+  if (sparse != nullptr) found.sparse = *sparse;
+  const double nonzeros = sparse != nullptr ? static_cast<double>(sparse->nonZeros()) : 0;
+  const bool wants_dense = form != ExactForm::kAuto && form != ExactForm::kSparse;
   if (sparse != nullptr && !wants_dense && nonzeros < kWorthSparse / 10 * entries_of(A))
     return found;
-  const auto* dense = dynamic_cast<const DenseOperator*>(&A.underlying());
-  if (dense == nullptr) {
+  found.dense = dense_values(A);
+  if (found.dense == nullptr) {
     found.made = std::make_unique<const Matrix>(dense_matrix(A, kExact, control));
     found.dense = found.made.get();
-  } else {
-    found.dense = &dense->values();
   }
   const double count = count_nonzeros(*found.dense);
   if (sparse == nullptr && (form == ExactForm::kSparse || count <= kWorthSparse * entries_of(A))) {
@@ -82,33 +84,87 @@ Approximation result_of(FactorValue value, std::string form, const ExactOptions&
   return {{make_factor("A", std::move(value))}, std::move(summary)};
 }
 
+/// True if each column is the one before it, moved down by one row: to the bit, so that the first
+/// column stores the matrix without loss. Most other matrices differ in the second column.
+bool is_circulant(const Matrix& A) {
+  const Index n = A.rows();
+  if (n != A.cols() || n < 2) return false;
+  const auto bytes = static_cast<std::size_t>(n - 1) * sizeof(double);
+  for (Index j = 1; j < n; ++j) {
+    const double* before = A.col(j - 1).data();
+    const double* column = A.col(j).data();
+    if (std::memcmp(column + 1, before, bytes) != 0 ||
+        std::memcmp(column, before + n - 1, sizeof(double)) != 0)
+      return false;
+  }
+  return true;
+}
+
+const char* why_impossible(ExactForm form) {
+  if (form == ExactForm::kCirculant)
+    return "the columns are not one column that moves down by one row each time";
+  if (form == ExactForm::kToeplitz) {
+    return "neither diagonals nor antidiagonals, of the matrix or of blocks of equal size, repeat "
+           "one value each";
+  }
+  if (form == ExactForm::kDictionary) return "the entries have more than 4096 different values";
+  return "the entries are not integers within 2^31 and 2^16 of each other";
+}
+
 /// A form in which A can be stored.
 struct Store {
   ExactSize size;
-  exact_store::DenseTiles tiles;       ///< format of a dense form, built only when chosen
-  std::optional<PackedSparse> sparse;  ///< already packed, because its size is not known before
+  exact_store::DenseTiles tiles = {};     ///< format of a dense form, built only when chosen
+  std::optional<FactorValue> value = {};  ///< any other form, which is built to learn its size
 };
 
+/// Appends the forms of a dense matrix; a dictionary only if it is much smaller than the forms
+/// before it or wanted.
+void add_dense_forms(const Matrix& A, ExactForm wanted, std::vector<Store>& all) {
+  for (const exact_store::DenseTiles& tiles : exact_store::dense_forms(A)) {
+    const ExactForm form = tiles.bits > 16 ? ExactForm::kDense : ExactForm::kIntegers;
+    all.push_back(
+        {{form, exact_store::bytes_of(tiles), exact_store::description_of(tiles)}, tiles});
+  }
+  if (auto dictionary = DictionaryMatrix::of(A)) {
+    const auto bytes = static_cast<double>(dictionary->storage().bytes);
+    const bool is_worth_it = std::all_of(all.begin(), all.end(), [&](const Store& store) {
+      return bytes <= kWorthADictionary * store.size.bytes;
+    });
+    if (is_worth_it || wanted == ExactForm::kDictionary) {
+      all.push_back(
+          {.size = {ExactForm::kDictionary, bytes, "dictionary, " + dictionary->description()},
+           .value = std::move(*dictionary)});
+    }
+  }
+  if (is_circulant(A)) {
+    const double bytes = 8 * static_cast<double>(A.rows());
+    all.push_back(
+        {.size = {ExactForm::kCirculant, bytes, "circulant"}, .value = Circulant(A.col(0))});
+  }
+  if (auto toeplitz = exact_store::constant_diagonals(A)) {
+    const double bytes = 8 * static_cast<double>(toeplitz->size());
+    all.push_back({.size = {ExactForm::kToeplitz, bytes, toeplitz->description()},
+                   .value = std::move(*toeplitz)});
+  }
+}
+
 /// All forms, smallest first.
-std::vector<Store> stores(const Entries& found) {
+std::vector<Store> stores(const Entries& found, ExactForm wanted) {
   std::vector<Store> all;
   if (found.dense != nullptr) {
-    for (const exact_store::DenseTiles& tiles : exact_store::dense_forms(*found.dense)) {
-      const ExactForm form = tiles.bits > 16 ? ExactForm::kDense : ExactForm::kIntegers;
-      all.push_back({{form, exact_store::bytes_of(tiles), exact_store::description_of(tiles)},
-                     tiles,
-                     std::nullopt});
-    }
+    add_dense_forms(*found.dense, wanted, all);
   } else {
     const double values =
         static_cast<double>(found.sparse->rows()) * static_cast<double>(found.sparse->cols());
-    all.push_back({{ExactForm::kDense, 8 * values, "dense, doubles"}, {}, std::nullopt});
+    all.push_back({{ExactForm::kDense, 8 * values, "dense, doubles"}});
   }
   if (found.sparse) {
     PackedSparse packed = PackedSparse::packed(*found.sparse);
     const auto bytes = static_cast<double>(packed.storage().bytes);
     std::string description = "sparse, " + packed.description();
-    all.push_back({{ExactForm::kSparse, bytes, std::move(description)}, {}, std::move(packed)});
+    all.push_back(
+        {.size = {ExactForm::kSparse, bytes, std::move(description)}, .value = std::move(packed)});
   }
   std::stable_sort(all.begin(), all.end(), [](const Store& a, const Store& b) {
     return a.size.bytes < b.size.bytes;
@@ -119,17 +175,20 @@ std::vector<Store> stores(const Entries& found) {
 }  // namespace
 
 void ExactOptions::visit(OptionVisitor& v) {
-  v.visit_enum("form",
-               form,
-               "dense: all entries, one triangle if symmetric; integers: in 1 to 16 bits; sparse: "
-               "nonzero entries only; auto: the smallest of these");
+  v.visit_enum(
+      "form",
+      form,
+      "dense: all entries, one triangle if symmetric; integers: in 1 to 16 bits; sparse: "
+      "nonzero entries only; circulant: the first column; toeplitz: each diagonal, or each "
+      "antidiagonal, once, also of blocks; dictionary: a list of the different values, at "
+      "most 4096; auto: the smallest of these");
   v.visit("budget", budget, "storage limit: bytes (4MB), a share (10%) or numbers");
 }
 
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control) {
   std::vector<ExactSize> sizes;
   const StopScope scope(control, kExact);
-  for (Store& store : stores(entries(A, ExactForm::kAuto, control))) {
+  for (Store& store : stores(entries(A, ExactForm::kAuto, control), ExactForm::kAuto)) {
     sizes.push_back(std::move(store.size));
   }
   return sizes;
@@ -140,15 +199,15 @@ Approximation exact(const LinearOperator& A,
                     const RunControl& control) {
   const StopScope scope(control, kExact);
   const Entries found = entries(A, options.form, control);
-  std::vector<Store> all = stores(found);
+  std::vector<Store> all = stores(found, options.form);
   const auto chosen = std::find_if(all.begin(), all.end(), [&](const Store& store) {
     return options.form == ExactForm::kAuto || store.size.form == options.form;
   });
   require(chosen != all.end(),
-          "{}: form {} is not possible: the entries are not integers within 2^31 and 2^16 of each "
-          "other",
+          "{}: form {} is not possible: {}",
           kExact,
-          enum_name(options.form));
+          enum_name(options.form),
+          why_impossible(options.form));
   if (options.budget.is_set() && chosen->size.bytes > options.budget.bytes(A.rows(), A.cols())) {
     throw BudgetTooSmall(
         fmt::format("{}: the matrix takes {:.0f} bytes at least ({}), more than the budget of {}",
@@ -158,8 +217,8 @@ Approximation exact(const LinearOperator& A,
                     options.budget.text()),
         chosen->size.bytes);
   }
-  if (chosen->sparse) {
-    return result_of(std::move(*chosen->sparse), chosen->size.description, options);
+  if (chosen->value) {
+    return result_of(std::move(*chosen->value), chosen->size.description, options);
   }
   return result_of(
       exact_store::tiled(*found.dense, chosen->tiles), chosen->size.description, options);

@@ -82,13 +82,13 @@ void Node::set_squares(Vector found) {
   for (Index k = tails.size() - 1; k-- > 0;) tails(k) += tails(k + 1);
 }
 
-void Node::raise_least_squares(const Vector& bounds) {
-  const Index known = least_squares.size();
+void Node::raise_square_bounds(const Vector& bounds) {
+  const Index known = square_bounds.size();
   if (known < bounds.size()) {
-    least_squares.conservativeResize(bounds.size());
-    least_squares.tail(bounds.size() - known).setZero();
+    square_bounds.conservativeResize(bounds.size());
+    square_bounds.tail(bounds.size() - known).setZero();
   }
-  auto leading = least_squares.head(bounds.size());
+  auto leading = square_bounds.head(bounds.size());
   leading = leading.cwiseMax(bounds);
 }
 
@@ -396,12 +396,12 @@ void HeldMatrix::describe(Node& node, double /*least*/) const {
 /// True if samples of a large block suffice to rule it out.
 bool HeldMatrix::is_hopeless(Node& node, const ConstBlock& B, const Judge& judge) const {
   const auto is_seen = [&](const ConstBlock& part) {
-    node.raise_least_squares(bounds_of_squares(part, sketch_, judge));
-    return judge(node.least_squares, 0) == Search::kGiveUp;
+    node.raise_square_bounds(bounds_of_squares(part, sketch_, judge));
+    return judge(node.square_bounds, 0) == Search::kGiveUp;
   };
   if (node.smaller_side() < 2 * kSampleSide) return false;
   if (is_seen(sample_of(B))) return true;
-  return node.smaller_side() >= 2 * kSampledColumns && node.least_squares.size() > kFirstColumns &&
+  return node.smaller_side() >= 2 * kSampledColumns && node.square_bounds.size() > kFirstColumns &&
          is_seen(sampled_columns(B));
 }
 
@@ -419,7 +419,7 @@ void HeldMatrix::find_spectrum(Node& node, Index count, double least, const Judg
   } else if (kSearchedRest * least > kRestAccuracy * node.energy) {
     Vector bounds;
     const auto by_range = squares_by_range(B, count, node.energy, least, sketch_, judge, bounds);
-    node.raise_least_squares(bounds);
+    node.raise_square_bounds(bounds);
     if (!by_range) return;
     found = *by_range;
   } else {

@@ -34,10 +34,10 @@ struct Choice {
   Content content = Content::kNothing;
   double squared_error = 0;
   double bytes = 0;
-  Index rank = 0;           ///< rank of the low-rank part
-  double rank_price = 0;    ///< price of its bytes, higher if a remainder is stored
-  int bits = 0;             ///< width of dense or sparse values
-  double least_square = 0;  ///< kSparse: entries with at least this square are stored
+  Index rank = 0;            ///< rank of the low-rank part
+  double rank_price = 0;     ///< price of its bytes, higher if a remainder is stored
+  int bits = 0;              ///< width of dense or sparse values
+  double square_cutoff = 0;  ///< kSparse: entries with at least this square are stored
   double cost(double price) const { return squared_error + price * bytes; }
 };
 
@@ -85,13 +85,13 @@ struct Node : NodeState {
   std::unique_ptr<EntrySizes> sizes;  ///< null: sparse leaves are not considered
   Vector squares;        ///< squared singular values, descending, as many as were requested
   Vector tails;          ///< sums of the squares from each index on
-  Vector least_squares;  ///< lower bounds of the squares of large nodes
+  Vector square_bounds;  ///< lower bounds of the squares of large nodes
   /// Vectors of the last encoding, reused if the same choice is made again.
   mutable LeftVectors left;
 
   void set_squares(Vector found);  ///< sets the tails too
   /// Replaces known lower bounds of the squares by `bounds`, descending, where these are larger.
-  void raise_least_squares(const Vector& bounds);
+  void raise_square_bounds(const Vector& bounds);
 };
 
 // ------------------------------------------------------------------------------------- Sources

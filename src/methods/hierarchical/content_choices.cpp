@@ -203,16 +203,16 @@ Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
                     leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
       choice.bits = bits;
       // The last bin contains all smaller entries except zeros.
-      choice.least_square = k + 1 == EntrySizes::kBins
-                                ? std::numeric_limits<double>::denorm_min()
-                                : std::ldexp(1.0, sizes.top - static_cast<int>(k) - 1);
+      choice.square_cutoff = k + 1 == EntrySizes::kBins
+                                 ? std::numeric_limits<double>::denorm_min()
+                                 : std::ldexp(1.0, sizes.top - static_cast<int>(k) - 1);
       if (choice.cost(price_) < best.cost(price_)) best = choice;
     }
   }
   return best;
 }
 
-double ContentChoices::least_square(const Node& node) const {
+double ContentChoices::square_cutoff(const Node& node) const {
   if (shape(node).triplets.empty()) return 0;
   return price_ * shape(node).triplets.back().threshold / tree_.weight(node);
 }

@@ -54,7 +54,7 @@ class ContentChoices {
   /// Widest width that a squared singular value is worth; null if it is not worth storing.
   const TripletWidth* triplet_width(const Node& node, double square, double price) const;
   /// Squared singular value below which no triplet is worth its bytes.
-  double least_square(const Node& node) const;
+  double square_cutoff(const Node& node) const;
   /// Squared error of the best approximation of this rank, before quantization.
   static double left_by(const Node& node, Index rank);
   /// Sum of the squares of the unknown singular values.

@@ -286,7 +286,7 @@ void encode_dense(const ConstBlock& B, bool on_diagonal, int bits, EncodedLeaf& 
 }
 
 void encode_sparse(
-    const ConstBlock& B, bool on_diagonal, double least_square, int bits, EncodedLeaf& leaf) {
+    const ConstBlock& B, bool on_diagonal, double square_cutoff, int bits, EncodedLeaf& leaf) {
   std::vector<double> values;
   std::vector<double> times;
   Index previous = -1;
@@ -294,7 +294,7 @@ void encode_sparse(
     for (Index i = 0; i < (on_diagonal ? j + 1 : B.rows()); ++i) {
       const double square = B(i, j) * B(i, j);
       const double counts = on_diagonal && i < j ? 2 : 1;
-      if (square < least_square) {
+      if (square < square_cutoff) {
         leaf.squared_error += counts * square;
         continue;
       }
@@ -409,7 +409,7 @@ EncodedNode encode_node(const BlockTree& tree, const RateDistortion& choices, co
   } else if (content == Content::kSparse) {
     EncodedLeaf& leaf = result.leaf.emplace(leaf_of(node, LeafKind::kSparse));
     const ConstBlock B = tree.source().block(node, space);
-    encode_sparse(B, node.on_diagonal, node.best.least_square, node.best.bits, leaf);
+    encode_sparse(B, node.on_diagonal, node.best.square_cutoff, node.best.bits, leaf);
     result.squared_error = leaf.squared_error;
     if (leaf.leaf.count == 0) result.leaf.reset();
   } else {

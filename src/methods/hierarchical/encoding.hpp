@@ -53,9 +53,9 @@ double squared_distance(const Triplets& B, const StoredTriplets& stored);
 
 /// Encodes all entries; adds to leaf.squared_error.
 void encode_dense(const ConstBlock& B, bool on_diagonal, int bits, EncodedLeaf& leaf);
-/// Encodes the entries whose square is at least `least_square`; adds likewise.
+/// Encodes the entries whose square is at least `square_cutoff`; adds likewise.
 void encode_sparse(
-    const ConstBlock& B, bool on_diagonal, double least_square, int bits, EncodedLeaf& leaf);
+    const ConstBlock& B, bool on_diagonal, double square_cutoff, int bits, EncodedLeaf& leaf);
 
 // ---------------------------------------------------------------------------- The whole matrix
 

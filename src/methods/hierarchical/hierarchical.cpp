@@ -13,8 +13,7 @@
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
-#include "matapprox/operators/dense.hpp"
-#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
 #include "methods/hierarchical/block_fit.hpp"
@@ -83,7 +82,7 @@ std::vector<Index> block_order(const LinearOperator& A,
                                BlockOrder order,
                                Index leaf,
                                const RunControl& control) {
-  const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
+  const KernelOperator* kernel = kernel_matrix(A);
   if (order == BlockOrder::kAuto) {
     order = kernel != nullptr ? BlockOrder::kPoints : BlockOrder::kNatural;
   }
@@ -132,6 +131,7 @@ double leaf_bytes(const LinearOperator& A) {
 
 /// Least target, relative to the tolerance, if the error of peeling takes up the tolerance.
 constexpr double kMinAim = 0.1;
+
 double largest_entry(const Matrix& values) {
   Vector largest(values.cols());
   parallel_for(values.cols(), [&](Index j) { largest(j) = values.col(j).cwiseAbs().maxCoeff(); });
@@ -162,7 +162,7 @@ class OrderedBlocks {
                 double bytes,
                 std::uint64_t seed,
                 const RunControl& control) {
-    const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
+    const KernelOperator* kernel = kernel_matrix(A);
     if (kernel != nullptr && !is_held(*kernel)) {
       auto blocks = std::make_unique<blocks::KernelBlocks>(*kernel, order, leaf, seed);
       scale_ = blocks->scale();
@@ -178,10 +178,10 @@ class OrderedBlocks {
         return;
       }
     }
-    const auto* dense = dynamic_cast<const DenseOperator*>(&A.underlying());
+    const Matrix* dense = dense_values(A);
     const bool in_place = dense != nullptr && order.empty();
     if (!in_place) values_ = ordered_matrix(A, order, control);
-    const Matrix& values = in_place ? dense->values() : values_;
+    const Matrix& values = in_place ? *dense : values_;
     const std::optional<double> known = A.known_facts().largest_entry;
     // The largest |entry| is less than 2 to this power, and at least half of that; 0 for zeros.
     int top = 0;

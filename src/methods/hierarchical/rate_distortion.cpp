@@ -73,7 +73,7 @@ double RateDistortion::least_cost_by_found(const Node& node) const {
 }
 
 bool RateDistortion::held_may_gain(const Node& node, double other) const {
-  const double least = contents_.least_square(node);
+  const double least = contents_.square_cutoff(node);
   if (node.rest >= 0 && node.rest <= kNegligibleRest * least) return false;
   const bool none_matters =
       node.rest < 0 && node.squares.size() > 0 && node.squares(node.squares.size() - 1) <= least;
@@ -86,7 +86,7 @@ bool RateDistortion::held_may_gain(const Node& node, double other) const {
 /// are less reliable: they are too small.) The next square is then q T / k, and triplets are
 /// stored, in the fewest bits, down to the least one that is worth it.
 bool RateDistortion::computed_may_gain(const Node& node, double other) const {
-  const double least = contents_.least_square(node);
+  const double least = contents_.square_cutoff(node);
   const double rest = ContentChoices::unknown_energy(node);
   const Index known = node.squares.size();
   if (rest <= least || known == node.smaller_side()) return false;
@@ -109,7 +109,7 @@ bool RateDistortion::computed_may_gain(const Node& node, double other) const {
 /// false.
 bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
   const BlockSource& source = tree_.source();
-  const double least = contents_.least_square(node);
+  const double least = contents_.square_cutoff(node);
   if (!node.described) {
     if (!may_ask) return false;
     source.describe(node, least);
@@ -264,12 +264,12 @@ std::vector<Node*> RateDistortion::divide(std::size_t level, const std::vector<N
 }
 
 /// Squared singular values of a node are at least those of a part of it.
-void RateDistortion::find_least_squares(std::size_t level, Node& node) {
-  node.raise_least_squares(node.squares);
+void RateDistortion::find_square_bounds(std::size_t level, Node& node) {
+  node.raise_square_bounds(node.squares);
   for (Index c = 0; c < node.children; ++c) {
     const Node& child = tree_.child(level, node, c);
-    node.raise_least_squares(child.squares);
-    node.raise_least_squares(child.least_squares);
+    node.raise_square_bounds(child.squares);
+    node.raise_square_bounds(child.square_bounds);
   }
 }
 
@@ -278,8 +278,8 @@ bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
   if (!tree_.source().exhaustive()) return limit < node.own.cost(price()) || !node.complete;
   const double other = std::min(limit, node.own.cost(price()));
   if (small_only_ || node.smaller_side() <= kLateNode) return false;
-  find_least_squares(level, node);
-  return contents_.least_cost_of_triplets(node, node.least_squares) < other;
+  find_square_bounds(level, node);
+  return contents_.least_cost_of_triplets(node, node.square_bounds) < other;
 }
 
 /// Sum of the choices for the children of a divided node.
@@ -393,7 +393,7 @@ double RateDistortion::lower_bound(double bytes) const {
 
 double RateDistortion::low_rank_bound(double bytes) const {
   const Node& root = tree_.root();
-  const double by_bounds = contents_.least_cost_of_low_rank(root, root.least_squares);
+  const double by_bounds = contents_.least_cost_of_low_rank(root, root.square_bounds);
   const double by_found = root.squares.size() > 0 ? least_cost_by_found(root) : 0;
   return std::max(by_bounds, by_found) - price() * bytes;
 }

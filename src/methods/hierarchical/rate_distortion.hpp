@@ -72,7 +72,7 @@ class RateDistortion {
   bool division_may_pay(std::size_t level, const Node& node) const;
   void stop_where_division_lost(std::size_t level, const std::vector<Node*>& nodes);
   std::vector<Node*> divide(std::size_t level, const std::vector<Node*>& nodes);
-  void find_least_squares(std::size_t level, Node& node);
+  void find_square_bounds(std::size_t level, Node& node);
   bool needs_more(std::size_t level, Node& node, double limit);
   struct Children {
     Choice sum{Content::kChildren};

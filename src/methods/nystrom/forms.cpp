@@ -11,7 +11,7 @@
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
-#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "methods/block_basis.hpp"
 #include "methods/finite.hpp"
 #include "methods/nystrom/landmarks.hpp"
@@ -80,7 +80,7 @@ std::vector<Index> chosen_landmarks(const LinearOperator& A,
     case LandmarkSampling::kLeverage:
       return leverage_landmarks(A, diagonal, k, options.seed, control);
     case LandmarkSampling::kKMeans: {
-      const auto* kernel = dynamic_cast<const KernelOperator*>(&A.underlying());
+      const auto* kernel = kernel_matrix(A);
       if (kernel == nullptr) {
         throw InvalidArgument(fmt::format(
             "nystrom: kmeans sampling needs the kernel matrix of points; this matrix is {}",

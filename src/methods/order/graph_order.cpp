@@ -11,7 +11,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/operators/lazy.hpp"
-#include "matapprox/operators/sparse.hpp"
+#include "matapprox/operators/stored_as.hpp"
 
 namespace matapprox::node_order {
 
@@ -95,11 +95,10 @@ class EntryCollector {
 
 /// Returns A as a sparse matrix in memory if it is one, else null.
 const SparseMatrix* stored_sparse(const LinearOperator& A) {
-  const auto* sparse = dynamic_cast<const SparseOperator*>(&A.underlying());
+  const SparseMatrix* sparse = sparse_values(A);
   if (sparse == nullptr) return nullptr;
-  if (const auto* counted = dynamic_cast<const CountedOperator*>(&A))
-    counted->add_columns(A.cols());
-  return &sparse->values();
+  if (const CountedOperator* counted = counter_of(A)) counted->add_columns(A.cols());
+  return sparse;
 }
 
 void add_columns(const SparseMatrix& A, EntryCollector& collector) {
@@ -126,7 +125,7 @@ void add_columns(const LinearOperator& A, const RunControl& control, EntryCollec
 
 bool is_quick_to_read(const LinearOperator& A) {
   constexpr Index kQuickOrder = 16384;
-  return A.cols() <= kQuickOrder || dynamic_cast<const SparseOperator*>(&A.underlying()) != nullptr;
+  return A.cols() <= kQuickOrder || sparse_values(A) != nullptr;
 }
 
 Entries largest_entries(const LinearOperator& A, const RunControl& control) {

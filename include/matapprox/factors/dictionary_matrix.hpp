@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "matapprox/core/budget.hpp"
+#include "matapprox/core/types.hpp"
+
+namespace matapprox {
+
+/// A dense m x n matrix with few different values: a list of them, and for each entry its position
+/// in the list, in as few bits as the longest position takes. Only the upper triangle of a matrix
+/// that equals its transpose is stored.
+///
+/// Stores 8 bytes for each value of the list and ceil(e b / 8) bytes for e entries of b bits. A
+/// product with one vector takes m n multiplications; panels of 64 columns are unpacked, never the
+/// whole matrix. Results are bit-identical for any number of threads and of other columns.
+class DictionaryMatrix {
+ public:
+  /// The content as a file holds it (docs/file-format.md, kind `dictionary`).
+  struct Content {
+    Index rows = 0;
+    Index cols = 0;
+    bool symmetric = false;
+    int bits = 0;                    ///< per entry; 0 only if there is one value
+    std::vector<double> values;      ///< the list, 1 to 2^bits numbers
+    std::vector<std::uint8_t> data;  ///< columns without gaps; of a symmetric matrix the triangle
+  };
+  /// Throws InvalidArgument if the sizes do not fit together, for more than 16 bits, for a position
+  /// beyond the list, or for a value that is not finite.
+  explicit DictionaryMatrix(Content content);
+
+  /// Returns A without loss; nothing if A has more than 2^12 different values, as most matrices
+  /// show within a few thousand entries. Values count as different if a bit differs. Cost O(m n).
+  static std::optional<DictionaryMatrix> of(const Matrix& A);
+
+  Index rows() const { return content_.rows; }
+  Index cols() const { return content_.cols; }
+  const Content& content() const { return content_; }  ///< its data has 16 extra bytes, all 0
+  /// Bytes of the entries, without the extra bytes at the end.
+  std::span<const std::uint8_t> data() const { return {content_.data.data(), data_bytes_}; }
+  /// Number of stored entries and of values in the list, and the bytes of both.
+  Storage storage() const;
+  /// "1 bit, 2 values", "upper triangle, 4 bits, 10 values".
+  std::string description() const;
+
+  /// Return A X and A^T X. Throw InvalidArgument if X has the wrong number of rows.
+  Matrix apply(const ConstBlock& X) const { return multiply(false, X); }
+  Matrix apply_transpose(const ConstBlock& X) const { return multiply(true, X); }
+  /// Returns A(:, J), or A^T(:, J) if `transposed`, without rounding. The indices must be in range.
+  Matrix columns(bool transposed, std::span<const Index> J) const;
+
+ private:
+  Index entries() const;
+  Index first_entry(Index column) const;
+  double entry(Index row, Index column) const;
+  void unpack_column(Index column, double* to) const;
+  Matrix multiply(bool transposed, const ConstBlock& X) const;
+
+  Content content_;
+  std::size_t data_bytes_ = 0;
+};
+
+}  // namespace matapprox

@@ -1,0 +1,228 @@
+#include "matapprox/factors/dictionary_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "factors/quantizer.hpp"
+#include "factors/sparse_values.hpp"
+#include "kernels/packed_simd.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/kernels/gemm.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr std::size_t kMaxValues = std::size_t{1} << 12U;
+constexpr int kMaxBits = 16;
+constexpr Index kPanelColumns = 64;
+/// Number of entries that are unpacked at a time; every kAligned-th begins at a byte.
+constexpr Index kPieceEntries = 1024;
+constexpr Index kAligned = 8;
+/// Number of bytes that the kernels may read past the last entry.
+constexpr std::size_t kBytesBehindData = 16;
+
+/// Distinct values in the order in which the columns show them first: an open hash table, since
+/// every entry of the matrix is looked up twice.
+class ValueList {
+ public:
+  ValueList() : slots_(kSlots, -1) {}
+
+  /// Returns false if x would be one value too many.
+  bool add(double x) {
+    std::int32_t& slot = slots_[slot_of(x)];
+    if (slot >= 0) return true;
+    if (values_.size() == kMaxValues) return false;
+    slot = static_cast<std::int32_t>(values_.size());
+    values_.push_back(x);
+    return true;
+  }
+  /// Position of a value that was added.
+  std::int32_t position(double x) const { return slots_[slot_of(x)]; }
+  const std::vector<double>& values() const { return values_; }
+
+ private:
+  static constexpr std::size_t kSlots = 4 * kMaxValues;
+
+  /// The slot that holds x, or the free one for it.
+  std::size_t slot_of(double x) const {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    std::size_t slot = (bits * 0x9E3779B97F4A7C15U) >> 50U;
+    static_assert(kSlots == std::size_t{1} << 14U);
+    while (slots_[slot] >= 0 &&
+           std::bit_cast<std::uint64_t>(values_[static_cast<std::size_t>(slots_[slot])]) != bits)
+      slot = (slot + 1) % kSlots;
+    return slot;
+  }
+
+  std::vector<std::int32_t> slots_;
+  std::vector<double> values_;
+};
+
+bool equals_transpose(const Matrix& A) {
+  if (A.rows() != A.cols()) return false;
+  for (Index j = 1; j < A.cols(); ++j) {
+    for (Index i = 0; i < j; ++i) {
+      if (std::bit_cast<std::uint64_t>(A(i, j)) != std::bit_cast<std::uint64_t>(A(j, i)))
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+DictionaryMatrix::DictionaryMatrix(Content content) : content_(std::move(content)) {
+  const Content& c = content_;
+  constexpr Index kLargestSide = Index{1} << 28;
+  require(c.rows >= 1 && c.cols >= 1 && c.rows <= kLargestSide && c.cols <= kLargestSide,
+          "dictionary: {} x {} is not a valid size",
+          c.rows,
+          c.cols);
+  require(!c.symmetric || c.rows == c.cols, "dictionary: symmetric, but not square");
+  require(c.bits >= (c.values.size() == 1 ? 0 : 1) && c.bits <= kMaxBits,
+          "dictionary: entries of {} bits",
+          c.bits);
+  require(!c.values.empty() && c.values.size() <= std::size_t{1} << static_cast<unsigned>(c.bits),
+          "dictionary: {} values for entries of {} bits",
+          c.values.size(),
+          c.bits);
+  require(std::all_of(c.values.begin(), c.values.end(), [](double x) { return std::isfinite(x); }),
+          "dictionary: a value is NaN or Inf");
+  data_bytes_ = c.data.size();
+  require(static_cast<Index>(data_bytes_) == packed_bytes(entries(), c.bits),
+          "dictionary: {} bytes for {} entries of {} bits",
+          data_bytes_,
+          entries(),
+          c.bits);
+  require(c.bits == 0 || largest_index(c.data, entries(), c.bits) < c.values.size(),
+          "dictionary: an entry refers to a value beyond the list");
+  content_.data.resize(data_bytes_ + kBytesBehindData);
+}
+
+std::optional<DictionaryMatrix> DictionaryMatrix::of(const Matrix& A) {
+  ValueList list;
+  for (Index j = 0; j < A.cols(); ++j) {
+    for (Index i = 0; i < A.rows(); ++i) {
+      if (!list.add(A(i, j))) return std::nullopt;
+    }
+  }
+  Content content;
+  content.rows = A.rows();
+  content.cols = A.cols();
+  content.symmetric = equals_transpose(A);
+  content.values = list.values();
+  content.bits = static_cast<int>(std::bit_width(list.values().size() - 1));
+  if (content.bits == 0) return DictionaryMatrix(std::move(content));
+  const std::int32_t half = 1 << (content.bits - 1);
+  std::vector<std::int32_t> waiting;
+  for (Index j = 0; j < A.cols(); ++j) {
+    const Index count = content.symmetric ? j + 1 : A.rows();
+    for (Index i = 0; i < count; ++i) waiting.push_back(list.position(A(i, j)) - half);
+    // Pieces end where a byte ends, so that each begins at a byte.
+    const bool is_last = j + 1 == A.cols();
+    const std::size_t ready = is_last ? waiting.size() : waiting.size() / kAligned * kAligned;
+    append_packed({waiting.data(), ready}, content.bits, content.data);
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(ready));
+  }
+  return DictionaryMatrix(std::move(content));
+}
+
+Index DictionaryMatrix::entries() const {
+  return content_.symmetric ? content_.cols * (content_.cols + 1) / 2
+                            : content_.rows * content_.cols;
+}
+
+Index DictionaryMatrix::first_entry(Index column) const {
+  return content_.symmetric ? column * (column + 1) / 2 : column * content_.rows;
+}
+
+Storage DictionaryMatrix::storage() const {
+  const auto values = static_cast<Index>(content_.values.size());
+  return {entries() + values, static_cast<Index>(data_bytes_) + 8 * values};
+}
+
+std::string DictionaryMatrix::description() const {
+  return fmt::format("{}{} bit{}, {} value{}",
+                     content_.symmetric ? "upper triangle, " : "",
+                     content_.bits,
+                     content_.bits == 1 ? "" : "s",
+                     content_.values.size(),
+                     content_.values.size() == 1 ? "" : "s");
+}
+
+double DictionaryMatrix::entry(Index row, Index column) const {
+  if (content_.bits == 0) return content_.values.front();
+  const bool mirrored = content_.symmetric && row > column;
+  const Index number = first_entry(mirrored ? row : column) + (mirrored ? column : row);
+  const Index first = number / kAligned * kAligned;
+  std::array<double, kAligned> positions{};
+  const double half = std::ldexp(1.0, content_.bits - 1);
+  kernels::simd::packed_values(
+      {content_.data.data(), content_.bits, half}, first, number - first + 1, positions.data());
+  return content_
+      .values[static_cast<std::size_t>(positions[static_cast<std::size_t>(number - first)])];
+}
+
+/// Unpacks the stored entries of a column: all, or those down to the diagonal.
+void DictionaryMatrix::unpack_column(Index column, double* to) const {
+  const Index count = content_.symmetric ? column + 1 : content_.rows;
+  if (content_.bits == 0) {
+    std::fill_n(to, count, content_.values.front());
+    return;
+  }
+  const double half = std::ldexp(1.0, content_.bits - 1);
+  const kernels::simd::PackedRun run{content_.data.data(), content_.bits, half};
+  std::array<double, kPieceEntries> positions;
+  const Index end = first_entry(column) + count;
+  for (Index at = first_entry(column); at < end;) {
+    const Index first = at / kAligned * kAligned;
+    const Index last = std::min(end, first + kPieceEntries);
+    kernels::simd::packed_values(run, first, last - first, positions.data());
+    for (; at < last; ++at) {
+      const double position = positions[static_cast<std::size_t>(at - first)];
+      *to++ = content_.values[static_cast<std::size_t>(position)];
+    }
+  }
+}
+
+Matrix DictionaryMatrix::multiply(bool transposed, const ConstBlock& X) const {
+  using kernels::Trans;
+  const Index read = transposed ? rows() : cols();
+  require(X.rows() == read, "dictionary: a block of {} rows where {} are needed", X.rows(), read);
+  Matrix Y = Matrix::Zero(transposed ? cols() : rows(), X.cols());
+  for (Index first = 0; first < cols(); first += kPanelColumns) {
+    const Index count = std::min(kPanelColumns, cols() - first);
+    const Index height = content_.symmetric ? first + count : rows();
+    Matrix panel = Matrix::Zero(height, count);
+    parallel_for(count, [&](Index k) { unpack_column(first + k, panel.col(k).data()); });
+    if (content_.symmetric || !transposed) {
+      kernels::gemm(
+          Trans::kNo, panel, Trans::kNo, X.middleRows(first, count), Y.topRows(height), 1.0, 1.0);
+    }
+    // The triangle below the diagonal mirrors the one above it.
+    if (content_.symmetric) panel.bottomRows(count).diagonal().setZero();
+    if (content_.symmetric || transposed) {
+      kernels::gemm(
+          Trans::kYes, panel, Trans::kNo, X.topRows(height), Y.middleRows(first, count), 1.0, 1.0);
+    }
+  }
+  return Y;
+}
+
+Matrix DictionaryMatrix::columns(bool transposed, std::span<const Index> J) const {
+  Matrix result(transposed ? cols() : rows(), static_cast<Index>(J.size()));
+  parallel_for(result.cols(), [&](Index k) {
+    const Index j = J[static_cast<std::size_t>(k)];
+    const bool whole = !transposed && !content_.symmetric;
+    if (whole) return unpack_column(j, result.col(k).data());
+    for (Index i = 0; i < result.rows(); ++i) result(i, k) = transposed ? entry(j, i) : entry(i, j);
+  });
+  return result;
+}
+
+}  // namespace matapprox

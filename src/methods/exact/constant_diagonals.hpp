@@ -1,0 +1,16 @@
+#pragma once
+
+#include <optional>
+
+#include "matapprox/factors/toeplitz.hpp"
+
+namespace matapprox::exact_store {
+
+/// Returns A as a Toeplitz or Hankel matrix, of blocks of that kind if it is one, if that loses no
+/// bit; of several such forms the one with the fewest values. Nothing if A has none, if it has no
+/// second row and column, or if the values are as many as the entries. Most matrices are recognized
+/// as others by their first two columns; else the cost is one pass over A for each form that those
+/// columns admit.
+std::optional<ToeplitzMatrix> constant_diagonals(const Matrix& A);
+
+}  // namespace matapprox::exact_store
