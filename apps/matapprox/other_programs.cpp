@@ -63,6 +63,7 @@ void start_attention_program(const std::string& what) {
   std::vector<std::string> words{"matapprox"};
   words.insert(words.end(), arguments().begin(), arguments().end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const std::string looked_for = start(kProgram, argv.data());

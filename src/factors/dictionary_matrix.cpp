@@ -19,12 +19,9 @@ namespace {
 
 constexpr std::size_t kMaxValues = std::size_t{1} << 12U;
 constexpr int kMaxBits = 16;
-constexpr Index kPanelColumns = 64;
-/// Number of entries that are unpacked at a time; every kAligned-th begins at a byte.
+constexpr Index kDictionaryPanel = 64;
+/// Number of entries that are unpacked at a time.
 constexpr Index kPieceEntries = 1024;
-constexpr Index kAligned = 8;
-/// Number of bytes that the kernels may read past the last entry.
-constexpr std::size_t kBytesBehindData = 16;
 
 /// Distinct values in the order in which the columns show them first: an open hash table, since
 /// every entry of the matrix is looked up twice.
@@ -195,8 +192,8 @@ Matrix DictionaryMatrix::multiply(bool transposed, const ConstBlock& X) const {
   const Index read = transposed ? rows() : cols();
   require(X.rows() == read, "dictionary: a block of {} rows where {} are needed", X.rows(), read);
   Matrix Y = Matrix::Zero(transposed ? cols() : rows(), X.cols());
-  for (Index first = 0; first < cols(); first += kPanelColumns) {
-    const Index count = std::min(kPanelColumns, cols() - first);
+  for (Index first = 0; first < cols(); first += kDictionaryPanel) {
+    const Index count = std::min(kDictionaryPanel, cols() - first);
     const Index height = content_.symmetric ? first + count : rows();
     Matrix panel = Matrix::Zero(height, count);
     parallel_for(count, [&](Index k) { unpack_column(first + k, panel.col(k).data()); });

@@ -16,8 +16,6 @@ namespace {
 
 using kernels::simd::PackedRun;
 
-/// Number of bytes that the kernels may read past the last value.
-constexpr std::size_t kBytesBehind = 16;
 /// Smallest and largest number of rows of a task.
 constexpr Index kMinSegmentRows = 1024;
 constexpr Index kMaxSegmentRows = 4096;
@@ -67,7 +65,7 @@ PackedMatrix::PackedMatrix(Content content) : content_(std::move(content)) {
     require(bits <= 16 || ieee_finite(column_data(j), c.rows, bits),
             "packed: a value is not finite");
   }
-  content_.data.resize(data_bytes_ + kBytesBehind);
+  content_.data.resize(data_bytes_ + kBytesBehindData);
 }
 
 PackedMatrix PackedMatrix::rounded(const Matrix& A,

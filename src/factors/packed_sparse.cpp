@@ -16,15 +16,12 @@ namespace matapprox {
 namespace {
 
 constexpr Index kBlockRows = 64;
-/// Number of bytes that the kernels may read past the last value.
-constexpr std::size_t kBytesBehindData = 16;
 constexpr unsigned kDigit = 127;
 constexpr unsigned kMore = 128;
 /// Largest number of partial results that a scattering product adds up at the end.
 constexpr Index kMaxScatteredParts = 8;
-/// Number of entries whose values are unpacked at a time; every kAligned-th value begins at a byte.
+/// Number of entries whose values are unpacked at a time.
 constexpr Index kUnpackedEntries = 64;
-constexpr Index kAligned = 8;
 
 /// Reads a number without checks: the constructor has checked all of them.
 Index next_base_128(const std::uint8_t*& at) {

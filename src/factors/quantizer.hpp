@@ -15,6 +15,11 @@ inline constexpr Index kValuesPerScale = 64;
 /// An integer q represents scale * (q + kQuantizerOffset).
 inline constexpr double kQuantizerOffset = 0.5;
 
+/// Number of bytes that the kernels may read past the last value.
+inline constexpr std::size_t kBytesBehindData = 16;
+/// Every kAligned-th of values in up to 16 bits begins at a byte.
+inline constexpr Index kAligned = 8;
+
 /// True for 1..16, 32 and 64.
 bool is_value_width(int bits);
 

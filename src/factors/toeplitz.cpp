@@ -14,7 +14,7 @@
 namespace matapprox {
 namespace {
 
-using Complex = std::complex<double>;
+using Coefficient = std::complex<double>;
 
 constexpr Index kLargestSide = Index{1} << 28;
 
@@ -52,7 +52,7 @@ class ToeplitzMatrix::Workspace {
         transformed_(column_.size()) {}
 
   Vector& row() { return row_; }
-  std::vector<Complex>& coefficients() { return coefficients_; }
+  std::vector<Coefficient>& coefficients() { return coefficients_; }
 
   /// Transforms row() to row r of the coefficients.
   void transform_row(Index r) {
@@ -62,7 +62,7 @@ class ToeplitzMatrix::Workspace {
   void restore_row(Index r) {
     transform_.inv(row_.data(), &coefficients_[at(r, 0)], static_cast<int>(lengths_[1]));
   }
-  void clear_row(Index r) { std::fill_n(&coefficients_[at(r, 0)], half_, Complex()); }
+  void clear_row(Index r) { std::fill_n(&coefficients_[at(r, 0)], half_, Coefficient()); }
   /// Transforms the columns of the coefficients, or inverts that.
   void transform_columns(bool inverse) {
     if (lengths_[0] == 1) return;
@@ -87,9 +87,9 @@ class ToeplitzMatrix::Workspace {
   Index half_;
   fourier::Transform transform_ = fourier::half_spectrum();
   Vector row_;
-  std::vector<Complex> coefficients_;
-  std::vector<Complex> column_;
-  std::vector<Complex> transformed_;
+  std::vector<Coefficient> coefficients_;
+  std::vector<Coefficient> column_;
+  std::vector<Coefficient> transformed_;
 };
 
 ToeplitzMatrix::ToeplitzMatrix(Content content) : content_(std::move(content)) {

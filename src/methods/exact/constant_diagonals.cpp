@@ -1,14 +1,15 @@
 #include "methods/exact/constant_diagonals.hpp"
 
 #include <atomic>
-#include <cstring>
+#include <utility>
+#include <vector>
 
 #include "matapprox/core/memory.hpp"
 
 namespace matapprox::exact_store {
 namespace {
 
-bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof(double)) == 0; }
+bool same_bits(const double& a, const double& b) { return same_bits(&a, &b, 1); }
 
 /// Number of rows after which the first two columns no longer belong to one Toeplitz (or Hankel)
 /// block: the number of rows of a block if there are several.
@@ -54,12 +55,11 @@ bool represents(const Vector& symbol,
                 const ToeplitzLevel& inner,
                 const Matrix& A) {
   std::atomic<bool> differs = false;
-  const auto bytes = static_cast<std::size_t>(inner.rows) * sizeof(double);
   parallel_for(A.cols(), [&](Index j) {
     for (Index i1 = 0; i1 < outer.rows && !differs.load(std::memory_order_relaxed); ++i1) {
       const Index block = outer.value(i1, j / inner.cols) * inner.values();
       const double* expected = symbol.data() + block + inner.value(0, j % inner.cols);
-      if (std::memcmp(A.col(j).data() + i1 * inner.rows, expected, bytes) != 0) differs = true;
+      if (!same_bits(A.col(j).data() + i1 * inner.rows, expected, inner.rows)) differs = true;
     }
   });
   return !differs;

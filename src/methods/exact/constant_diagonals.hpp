@@ -1,10 +1,20 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <span>
 
 #include "matapprox/factors/toeplitz.hpp"
 
 namespace matapprox::exact_store {
+
+/// True if the two arrays of `count` numbers agree in every bit.
+inline bool same_bits(const double* a, const double* b, Index count) {
+  const auto bytes = [count](const double* x) {
+    return std::as_bytes(std::span(x, static_cast<std::size_t>(count)));
+  };
+  return std::ranges::equal(bytes(a), bytes(b));
+}
 
 /// Returns A as a Toeplitz or Hankel matrix, of blocks of that kind if it is one, if that loses no
 /// bit; of several such forms the one with the fewest values. Nothing if A has none, if it has no

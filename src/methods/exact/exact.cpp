@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -89,12 +88,11 @@ Approximation result_of(FactorValue value, std::string form, const ExactOptions&
 bool is_circulant(const Matrix& A) {
   const Index n = A.rows();
   if (n != A.cols() || n < 2) return false;
-  const auto bytes = static_cast<std::size_t>(n - 1) * sizeof(double);
   for (Index j = 1; j < n; ++j) {
     const double* before = A.col(j - 1).data();
     const double* column = A.col(j).data();
-    if (std::memcmp(column + 1, before, bytes) != 0 ||
-        std::memcmp(column, before + n - 1, sizeof(double)) != 0)
+    if (!exact_store::same_bits(column + 1, before, n - 1) ||
+        !exact_store::same_bits(column, before + n - 1, 1))
       return false;
   }
   return true;
