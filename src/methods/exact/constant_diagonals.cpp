@@ -9,13 +9,13 @@
 namespace matapprox::exact_store {
 namespace {
 
-bool same_bits(const double& a, const double& b) { return same_bits(&a, &b, 1); }
+bool is_same(const double& a, const double& b) { return same_bits(&a, &b, 1); }
 
 /// Number of rows after which the first two columns no longer belong to one Toeplitz (or Hankel)
 /// block: the number of rows of a block if there are several.
 Index rows_of_a_block(const Matrix& A, bool hankel) {
   Index i = 1;
-  while (i < A.rows() && same_bits(hankel ? A(i, 0) : A(i - 1, 0), hankel ? A(i - 1, 1) : A(i, 1)))
+  while (i < A.rows() && is_same(hankel ? A(i, 0) : A(i - 1, 0), hankel ? A(i - 1, 1) : A(i, 1)))
     ++i;
   return i;
 }
@@ -23,7 +23,7 @@ Index rows_of_a_block(const Matrix& A, bool hankel) {
 /// The same for the columns, from the first two rows.
 Index columns_of_a_block(const Matrix& A, bool hankel) {
   Index j = 1;
-  while (j < A.cols() && same_bits(hankel ? A(0, j) : A(0, j - 1), hankel ? A(1, j - 1) : A(1, j)))
+  while (j < A.cols() && is_same(hankel ? A(0, j) : A(0, j - 1), hankel ? A(1, j - 1) : A(1, j)))
     ++j;
   return j;
 }
@@ -77,8 +77,8 @@ void fold_if_symmetric(ToeplitzMatrix::Content& content, std::size_t which) {
   for (Index a = 0; a < outer; ++a) {
     for (Index k = 1; k < n; ++k) {
       for (Index b = 0; b < inner; ++b) {
-        if (!same_bits(content.symbol(place(a, n - 1 - k, b)),
-                       content.symbol(place(a, n - 1 + k, b))))
+        if (!is_same(content.symbol(place(a, n - 1 - k, b)),
+                     content.symbol(place(a, n - 1 + k, b))))
           return;
       }
     }
