@@ -18,6 +18,7 @@ FOLDERS = {
     "measure": "Measuring",
     "solve": "Solving",
     "io": "Files",
+    "attention": "Choices of attention models",
     "attention/layers": "Attention layers",
     "attention/mechanisms": "Attention mechanisms",
     "attention/tasks": "Sequence tasks",
