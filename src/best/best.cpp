@@ -16,6 +16,7 @@
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/measure/run.hpp"
+#include "matapprox/methods/kronecker.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 
 namespace matapprox {
@@ -186,19 +187,35 @@ struct Prediction {
   double low_rank = std::numeric_limits<double>::infinity();
 };
 
+/// True if every candidate is tried that the options allow.
+bool asked_for(const BestOptions& options) {
+  return options.effort == BestEffort::kHigh || !options.methods.empty();
+}
+
 /// Reason why a candidate is not worth its time; empty if it is. Notes the predictions for low
 /// rank.
-std::string why_not(BestCandidate& candidate,
+std::string why_not(const LinearOperator& A,
+                    BestCandidate& candidate,
                     const MatrixFacts& facts,
                     const BestOptions& options,
                     const choosing::MatrixTraits& traits,
                     Prediction& prediction,
                     const Trials& trials) {
-  const bool asked_for = options.effort == BestEffort::kHigh || !options.methods.empty();
+  const bool all_asked_for = asked_for(options);
   // Low rank mostly approximates a matrix as well as other factors of the whole matrix do.
-  if (candidate.method == "chord" && !asked_for &&
+  if (candidate.method == "chord" && !all_asked_for &&
       prediction.low_rank > kNearEnough * trials.least_error()) {
     return "not tried: blocks are far nearer than low rank (--effort high tries it)";
+  }
+  if (candidate.method == "kronecker" && !all_asked_for) {
+    const double bytes = options.budget.is_set() ? options.budget.bytes(facts.rows, facts.cols)
+                                                 : trials.least_bytes();
+    if (!std::isfinite(bytes)) return "not tried: nothing else reaches the target";
+    const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
+    const double expected = kronecker_error_estimate(A, bytes, options.seed);
+    return expected > kPredictionSlack * wanted
+               ? "not expected to be as near in as few bytes, by samples of its entries"
+               : "";
   }
   if (candidate.method != "truncated_svd" || prediction.singular_values.size() == 0) return "";
   // If there is a target, the candidate has to beat the bytes of the best so far.
@@ -268,12 +285,15 @@ Prediction try_all(const LinearOperator& A,
   if (tries_exact && !exact_first && exact_ends_it()) return prediction;
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
     std::string why;
-    if (in_bytes) why = why_not(candidate, facts, options, traits, prediction, trials);
+    if (in_bytes) why = why_not(A, candidate, facts, options, traits, prediction, trials);
     if (why.empty()) {
       trials.try_method(std::move(candidate));
     } else {
       trials.drop(std::move(candidate), why);
     }
+    if (options.budget.is_set() && !asked_for(options) &&
+        trials.least_error() <= kRoundingOfProducts)
+      break;
   }
   return prediction;
 }

@@ -90,6 +90,9 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
       "hierarchical",
       {},
       Precision::kDouble);
+  // The estimate of its error takes all entries.
+  const bool reads_all = traits.in_memory || (traits.held && !traits.time_limited);
+  if (reads_all && !traits.sparse) add("kronecker", "kronecker", {}, Precision::kDouble);
   if (traits.held && traits.square &&
       (high || traits.sparse || (traits.symmetric && !traits.points && !traits.local))) {
     add("hierarchical, order spectral",
@@ -161,6 +164,7 @@ MatrixTraits traits_of(const LinearOperator& A,
       facts.nonzeros && static_cast<double>(*facts.nonzeros) <= kMaxSparseShare * entries;
   traits.listed = sparse_values(A) != nullptr;
   traits.points = kernel_matrix(A) != nullptr;
+  traits.in_memory = has_entries_in_memory(A);
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;
   traits.small = traits.held && entries <= kSmallEntries;

@@ -16,6 +16,7 @@ struct MatrixTraits {
   bool local = false;         ///< large, and its largest entries are near the diagonal
   bool points = false;        ///< a kernel matrix of points
   bool held = false;          ///< its entries fit into memory
+  bool in_memory = false;     ///< its entries are in memory
   bool listed = false;        ///< its nonzeros are a list in memory
   bool time_limited = false;  ///< the time is limited
 };

@@ -145,6 +145,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const PackedChord& v) { return v.storage(); },
           [](const PackedSparse& v) { return v.storage(); },
           [](const DictionaryMatrix& v) { return v.storage(); },
+          [](const KroneckerSum& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -174,6 +175,7 @@ std::string value_description(const FactorValue& value) {
           [](const Circulant&) -> Text { return "circulant"; },
           [](const ToeplitzMatrix& v) { return v.description(); },
           [](const DictionaryMatrix& v) { return "dictionary, " + v.description(); },
+          [](const KroneckerSum& v) { return v.description(); },
           [](const PlacedMatrix&) -> Text { return "dense, on several processes"; },
           [](const PlacedChord& v) {
             return fmt::format("chord chain of {}, on several processes", v.pattern().factors());
@@ -191,6 +193,7 @@ double value_multiplications(const FactorValue& value) {
                  [](const PackedSparse& v) { return static_cast<double>(v.nonzeros()); },
                  [](const Circulant& v) { return v.multiplications(); },
                  [](const ToeplitzMatrix& v) { return v.multiplications(); },
+                 [](const KroneckerSum& v) { return v.multiplications(); },
                  [](const DictionaryMatrix& v) {
                    return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
                  },
@@ -206,6 +209,7 @@ bool is_packed(const FactorValue& value) {
                                [](const PackedChord&) { return true; },
                                [](const PackedSparse&) { return true; },
                                [](const DictionaryMatrix&) { return true; },
+                               [](const KroneckerSum&) { return true; },
                                [](const auto&) { return false; }},
                     value);
 }
@@ -271,6 +275,7 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
                  [&](const Circulant& F) { return F.columns(transposed, J); },
                  [&](const ToeplitzMatrix& F) { return F.columns(transposed, J); },
                  [&](const DictionaryMatrix& F) { return F.columns(transposed, J); },
+                 [&](const KroneckerSum& F) { return F.columns(transposed, J); },
                  [&](const auto&) { return by_product(); }},
       value);
 }
@@ -402,6 +407,16 @@ std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, in
             const auto count = static_cast<Index>(content.values.size());
             multiply_by_power_of_two(Eigen::Map<Vector>(content.values.data(), count), exponent);
             v = DictionaryMatrix(std::move(content));
+            return true;
+          },
+          [&](KroneckerSum& v) {
+            KroneckerSum::Content content = v.content();
+            if (content.right) {
+              content.left = multiplied(content.left, exponent);
+            } else {
+              multiply_by_power_of_two(content.weights, exponent);
+            }
+            v = KroneckerSum(std::move(content));
             return true;
           },
           [](auto&) { return false; }},

@@ -184,6 +184,23 @@ void write_content(const Location& group, const DictionaryMatrix& A, Precision) 
   hdf5::write_array(group, "data", A.data());
 }
 
+void write_content(const Location& group, const KroneckerSum& K, Precision) {
+  hdf5::put_integer(group, "left_rows", K.shape().left_rows);
+  hdf5::put_integer(group, "left_cols", K.shape().left_cols);
+  hdf5::put_integer(group, "right_rows", K.shape().right_rows);
+  hdf5::put_integer(group, "right_cols", K.shape().right_cols);
+  hdf5::put_integer(group, "symmetric", K.content().symmetric ? 1 : 0);
+  const hdf5::Handle left = hdf5::create_group(group, "left");
+  write_packed({left, group.file}, K.content().left);
+  if (K.content().right) {
+    const hdf5::Handle right = hdf5::create_group(group, "right");
+    write_packed({right, group.file}, *K.content().right);
+  } else {
+    const Vector& w = K.content().weights;
+    hdf5::write_values(group, "weights", {w.data(), w.data() + w.size()}, Precision::kDouble);
+  }
+}
+
 // Reading.
 
 void require_finite(const Location& place, const double* values, Index count) {
@@ -318,6 +335,24 @@ DictionaryMatrix read_dictionary(const Location& group) {
   return DictionaryMatrix(std::move(content));
 }
 
+KroneckerSum read_kronecker(const Location& group) {
+  const KroneckerSum::Shape shape{size_attribute(group, "left_rows"),
+                                  size_attribute(group, "left_cols"),
+                                  size_attribute(group, "right_rows"),
+                                  size_attribute(group, "right_cols")};
+  const hdf5::Handle left = hdf5::open_group(group, "left");
+  KroneckerSum::Content content{
+      shape, schema::flag(group, "symmetric"), read_packed({left, group.file}), {}, {}};
+  if (hdf5::has_link(group, "right")) {
+    const hdf5::Handle right = hdf5::open_group(group, "right");
+    content.right = read_packed({right, group.file});
+  } else {
+    const std::vector<double> weights = hdf5::read_values(group, "weights");
+    content.weights = Eigen::Map<const Vector>(weights.data(), static_cast<Index>(weights.size()));
+  }
+  return KroneckerSum(std::move(content));
+}
+
 /// A kind of value: its name in files, the first version of the format that has it, and its reader.
 struct Kind {
   std::string_view name;
@@ -348,7 +383,8 @@ constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"packed_sparse", 2, value_of<read_packed_sparse>},
                             Kind{"circulant", 3, value_of<read_circulant>},
                             Kind{"toeplitz", 3, value_of<read_toeplitz>},
-                            Kind{"dictionary", 3, value_of<read_dictionary>}};
+                            Kind{"dictionary", 3, value_of<read_dictionary>},
+                            Kind{"kronecker", 3, value_of<read_kronecker>}};
 
 std::string_view name_of(const FactorValue& value) {
   return std::visit(Overloaded{[](const Matrix&) { return "dense"; },
@@ -364,6 +400,7 @@ std::string_view name_of(const FactorValue& value) {
                                [](const Circulant&) { return "circulant"; },
                                [](const ToeplitzMatrix&) { return "toeplitz"; },
                                [](const DictionaryMatrix&) { return "dictionary"; },
+                               [](const KroneckerSum&) { return "kronecker"; },
                                [](const PlacedMatrix&) { return "dense"; },
                                [](const PlacedChord&) { return "chord"; }},
                     value);

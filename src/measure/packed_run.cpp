@@ -149,9 +149,13 @@ NamedOptions chain_options(const LinearOperator& A, const NamedOptions& options)
 
 }  // namespace
 
+bool chooses_bits(const Method& method) {
+  return method.name == "hierarchical" || method.name == "kronecker";
+}
+
 bool can_be_packed(const Method& method) {
   return method.name == "truncated_svd" || method.name == "nystrom" || method.name == "chord" ||
-         method.name == "hierarchical";
+         chooses_bits(method);
 }
 
 Approximation packed_run(const Method& method,
@@ -159,7 +163,13 @@ Approximation packed_run(const Method& method,
                          const NamedOptions& options,
                          const RunControl& control) {
   method.check(options);
-  if (method.name == "hierarchical") return method.run(A, options, control);
+  if (chooses_bits(method)) {
+    const std::string target = fmt::format("{}", control.target_error);
+    return method.run(
+        A,
+        control.target_error > 0 ? with_option(options, "frobenius_tolerance", target) : options,
+        control);
+  }
   if (method.name == "chord")
     return packed_chain(method.run(A, chain_options(A, options), control));
   if (gives_size(options)) return packed(method.run(A, options, control));

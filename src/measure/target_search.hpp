@@ -9,8 +9,11 @@
 
 namespace matapprox {
 
-/// True for methods whose result can be packed: truncated_svd, nystrom, chord (in 8 bits) and
-/// hierarchical (always packed).
+/// True for methods that choose the bits of each value themselves: hierarchical and kronecker.
+bool chooses_bits(const Method& method);
+
+/// True for methods whose result can be packed: truncated_svd, nystrom, chord (in 8 bits), and
+/// those that are always packed.
 bool can_be_packed(const Method& method);
 
 /// Runs the method with --precision packed. A low-rank result has as many components as are worth

@@ -12,6 +12,7 @@
 #include "matapprox/methods/exact.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/jl_projection.hpp"
+#include "matapprox/methods/kronecker.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "methods/chord/optimizers.hpp"
@@ -65,6 +66,8 @@ constexpr std::array kMethods{
         "chord", "product of sparse factors with Chord links: W_1 W_2 ... W_M", kHasCheckpoints),
     make<HierarchicalOptions, hierarchical>(
         "hierarchical", "blocks of low rank, dense or sparse, with few bits per value"),
+    make<KroneckerOptions, kronecker>("kronecker",
+                                      "sum of Kronecker products, with few bits per value"),
     make<ExactOptions, exact>("exact", "the matrix itself, without loss, in the fewest bytes"),
 };
 

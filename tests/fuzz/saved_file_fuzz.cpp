@@ -191,6 +191,9 @@ std::vector<std::vector<Factor>> examples() {
           {make_factor("W", chain())},
           {make_factor("C", matapprox::Circulant(example(9, 1).col(0)))},
           {make_factor("D", *matapprox::DictionaryMatrix::of(example(9, 7)))},
+          {make_factor("K",
+                       matapprox::KroneckerSum(
+                           {{3, 3, 4, 4}, true, packed(6, {8, 5}), packed(10, {4, 64}), {}}))},
           {make_factor("T",
                        matapprox::ToeplitzMatrix(
                            {{matapprox::ToeplitzLevel{2, 3}, {4, 5}}, example(32, 1).col(0)}))}};

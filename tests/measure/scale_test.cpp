@@ -87,6 +87,8 @@ const std::vector<Case>& cases() {
       {"chord", {{"effort", "fast"}, {"factors", "3"}}, Precision::kPacked, 0, true},
       {"hierarchical", {{"budget", "1500B"}}},
       {"hierarchical", {{"frobenius_tolerance", "1e-2"}}},
+      {"kronecker", {{"budget", "1500B"}}},
+      {"kronecker", {{"frobenius_tolerance", "1e-2"}}},
       {"exact", {}},
   };
   return all;

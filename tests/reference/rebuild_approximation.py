@@ -445,6 +445,34 @@ def toeplitz_matrix(group):
     return symbol[places].reshape(m, n)
 
 
+def kronecker_sum(group):
+    m1, n1, m2, n2 = (int(group.attrs[name]) for name in ("left_rows", "left_cols", "right_rows", "right_cols"))
+    symmetric = int(group.attrs["symmetric"]) == 1
+
+    def terms(columns, m, n):
+        """The columns as m x n matrices, or those of which they are the upper triangles."""
+        wanted(columns.shape[0] == (n * (n + 1) // 2 if symmetric else m * n), group, "terms of another size")
+        if not symmetric:
+            return [column.reshape(n, m).T for column in columns.T]
+        found = []
+        for column in columns.T:
+            upper, at = np.zeros((n, n)), 0
+            for j in range(n):
+                upper[:j + 1, j] = column[at:at + j + 1]
+                at += j + 1
+            off = np.triu(upper, 1) / np.sqrt(2)
+            found.append(np.diag(np.diag(upper)) + off + off.T)
+        return found
+
+    left = terms(packed_matrix(group["left"]), m1, n1)
+    if "right" in group:
+        right = terms(packed_matrix(group["right"]), m2, n2)
+    else:
+        right = [w * B for w, B in zip(numbers(group, "weights"), left)]
+    wanted(len(left) == len(right), group, "terms of another number")
+    return sum(np.kron(B, C) for B, C in zip(left, right))
+
+
 def value_matrix(group):
     kind = text(group.attrs["kind"])
     if kind == "dense":
@@ -471,6 +499,8 @@ def value_matrix(group):
         return dictionary_matrix(group)
     if kind == "toeplitz":
         return toeplitz_matrix(group)
+    if kind == "kronecker":
+        return kronecker_sum(group)
     if kind == "packed":
         return packed_matrix(group)
     if kind == "blocks":

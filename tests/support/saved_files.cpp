@@ -138,6 +138,22 @@ std::vector<SavedExample> saved_examples() {
   const Matrix few = (3 * random_matrix(19, 23, 13)).array().round().matrix();
   examples.push_back(
       {"Dictionary", Approximation({make_factor("A", *DictionaryMatrix::of(few))}, {})});
+  const auto terms = [](Index rows, int seed) {
+    return PackedMatrix::rounded(random_matrix(rows, 2, seed), std::vector<std::uint8_t>{64, 6});
+  };
+  examples.push_back(
+      {"Kronecker",
+       Approximation(
+           {make_factor("K", KroneckerSum({{3, 2, 4, 5}, false, terms(6, 14), terms(20, 15), {}}))},
+           {})});
+  examples.push_back(
+      {"KroneckerOfEqualSymmetricTerms",
+       Approximation(
+           {make_factor(
+               "K",
+               KroneckerSum(
+                   {{4, 4, 4, 4}, true, terms(10, 14), {}, random_matrix(2, 1, 16).col(0)}))},
+           {})});
   for (const ToeplitzForm form :
        {ToeplitzForm::kToeplitz, ToeplitzForm::kSymmetric, ToeplitzForm::kHankel}) {
     const std::array levels{ToeplitzLevel{3, 2, form},

@@ -31,6 +31,7 @@ enum class RandomStream : std::uint32_t {
   kStreamRows = 18,
   kStreamColumns = 19,
   kAttentionDropout = 20,
+  kKronecker = 21,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

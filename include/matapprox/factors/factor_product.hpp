@@ -12,6 +12,7 @@
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/factors/circulant.hpp"
 #include "matapprox/factors/dictionary_matrix.hpp"
+#include "matapprox/factors/kronecker_sum.hpp"
 #include "matapprox/factors/packed.hpp"
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
@@ -35,6 +36,7 @@ using FactorValue = std::variant<Matrix,
                                  Circulant,
                                  ToeplitzMatrix,
                                  DictionaryMatrix,
+                                 KroneckerSum,
                                  PlacedMatrix,
                                  PlacedChord>;
 
