@@ -47,6 +47,10 @@ constexpr double kTimeToTimeProducts = 1;
 constexpr double kRoundingOfProducts = 1e-14;
 /// A candidate must beat this fraction of the best error to justify a much longer fit.
 constexpr double kNoBetter = 0.9;
+/// A sum of Kronecker products is tried if its estimate is below this fraction of the best error:
+/// the singular values of a sample decay faster than those of the whole, for noise by sqrt(N /
+/// 512).
+constexpr double kFarNearer = 0.3;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
 
@@ -213,7 +217,7 @@ std::string why_not(const LinearOperator& A,
     if (!std::isfinite(bytes)) return "not tried: nothing else reaches the target";
     const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
     const double expected = kronecker_error_estimate(A, bytes, options.seed);
-    return expected > kPredictionSlack * wanted
+    return expected > kFarNearer * wanted
                ? "not expected to be as near in as few bytes, by samples of its entries"
                : "";
   }

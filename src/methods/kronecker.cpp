@@ -220,7 +220,9 @@ Estimate estimate(
   const auto error_in = [&, rows = rows, cols = cols](double bytes) {
     return packing_error(values, norm, rows, cols, symmetry.equal, bytes).expected;
   };
-  const double error = error_in(limit);
+  // Terms beyond those of the sample are not counted on: of noise, so few entries seem to have few.
+  const double left = std::max(1 - (values / norm).squaredNorm(), 0.0);
+  const double error = std::max(error_in(limit), std::sqrt(left));
   if (error > enough) return {error, limit};
   double few = least;
   double many = limit;
@@ -346,7 +348,7 @@ Approximation kronecker(const LinearOperator& A,
   const std::vector<Shape> shapes = shapes_of(A, options.left_rows, options.left_cols);
   const double all_bytes = 8.0 * static_cast<double>(entries.size());
   const double limit = tolerance > 0 && !options.budget.is_set() ? all_bytes : bytes;
-  const double enough = tolerance > 0 ? tolerance : kEstimateError;
+  const double enough = std::max(tolerance, kEstimateError);
   const Shape shape = shapes.size() == 1
                           ? shapes.front()
                           : best_shape(entries, shapes, limit, enough, options.seed).shape;
