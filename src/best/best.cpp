@@ -216,10 +216,14 @@ std::string why_not(const LinearOperator& A,
                                                  : trials.least_bytes();
     if (!std::isfinite(bytes)) return "not tried: nothing else reaches the target";
     const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
-    const double expected = kronecker_error_estimate(A, bytes, options.seed);
-    return expected > kFarNearer * wanted
-               ? "not expected to be as near in as few bytes, by samples of its entries"
-               : "";
+    try {
+      const double expected = kronecker_error_estimate(A, bytes, options.seed);
+      return expected > kFarNearer * wanted
+                 ? "not expected to be as near in as few bytes, by samples of its entries"
+                 : "";
+    } catch (const Error& error) {
+      return error.what();
+    }
   }
   if (candidate.method != "truncated_svd" || prediction.singular_values.size() == 0) return "";
   // If there is a target, the candidate has to beat the bytes of the best so far.
@@ -289,15 +293,17 @@ Prediction try_all(const LinearOperator& A,
   if (tries_exact && !exact_first && exact_ends_it()) return prediction;
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
     std::string why;
-    if (in_bytes) why = why_not(A, candidate, facts, options, traits, prediction, trials);
+    if (options.budget.is_set() && !asked_for(options) &&
+        trials.least_error() <= kRoundingOfProducts) {
+      why = "not tried: the error of the best is that of rounding";
+    } else if (in_bytes) {
+      why = why_not(A, candidate, facts, options, traits, prediction, trials);
+    }
     if (why.empty()) {
       trials.try_method(std::move(candidate));
     } else {
       trials.drop(std::move(candidate), why);
     }
-    if (options.budget.is_set() && !asked_for(options) &&
-        trials.least_error() <= kRoundingOfProducts)
-      break;
   }
   return prediction;
 }

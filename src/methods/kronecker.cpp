@@ -112,7 +112,10 @@ std::vector<Shape> shapes_of(const LinearOperator& A, Index left_rows, Index lef
     }
   }
   // A row times a column: low rank.
-  if (shapes.empty()) shapes.push_back(shape_of(A, left_rows > 0 ? left_rows : 1, A.cols()));
+  if (shapes.empty()) {
+    shapes.push_back(
+        shape_of(A, left_rows > 0 ? left_rows : 1, left_cols > 0 ? left_cols : A.cols()));
+  }
   std::stable_sort(shapes.begin(), shapes.end(), [](const Shape& a, const Shape& b) {
     return imbalance(a) < imbalance(b);
   });
@@ -131,7 +134,7 @@ std::vector<Index> sampled_indices(Index n, std::uint64_t seed, std::uint64_t wh
   return chosen;
 }
 
-/// HeldEntries of the rearranged matrix, which is not formed.
+/// A sample of the entries of the rearranged matrix, which is not formed.
 Matrix sample_of(const Matrix& A, const Shape& shape, std::uint64_t seed) {
   const std::vector<Index> rows = sampled_indices(shape.left_rows * shape.left_cols, seed, 0);
   const std::vector<Index> cols = sampled_indices(shape.right_rows * shape.right_cols, seed, 1);
@@ -202,7 +205,8 @@ bool is_better(const Estimate& one, const Estimate& other) {
 /// that. Infinite if no term fits.
 Estimate estimate(
     const Matrix& A, const Shape& shape, double limit, double enough, std::uint64_t seed) {
-  const Matrix sample = sample_of(A, shape, seed);
+  Matrix sample = sample_of(A, shape, seed);
+  sample *= unit_scale(sample);  // squares of its entries neither overflow nor vanish
   const TermSymmetry symmetry = symmetry_of(A, shape);
   const auto [rows, cols] = sides_of(shape, symmetry);
   const Index of_term = symmetry.equal ? rows : rows + cols;
@@ -220,7 +224,7 @@ Estimate estimate(
   const auto error_in = [&, rows = rows, cols = cols](double bytes) {
     return packing_error(values, norm, rows, cols, symmetry.equal, bytes).expected;
   };
-  // Terms beyond those of the sample are not counted on: of noise, so few entries seem to have few.
+  // Further terms do not count: noise in a small sample has a lower rank than noise in all of A.
   const double left = std::max(1 - (values / norm).squaredNorm(), 0.0);
   const double error = std::max(error_in(limit), std::sqrt(left));
   if (error > enough) return {error, limit};
@@ -358,7 +362,7 @@ Approximation kronecker(const LinearOperator& A,
   summary.seed = options.seed;
   summary.options = list_options(options);
   if (entries.isZero(0)) return {{zero_sum(shape)}, std::move(summary)};
-  require_memory(all_bytes, fmt::format("{}: the rearranged matrix", kKronecker));
+  require_memory(2 * all_bytes, fmt::format("{}: the rearranged matrix", kKronecker));
   const TermSymmetry symmetry = symmetry_of(entries, shape);
   const DenseOperator R(reduced(entries, shape, symmetry));
   TruncatedSvdOptions svd;

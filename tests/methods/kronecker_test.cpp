@@ -116,6 +116,21 @@ TEST(Kronecker, PrimesAndZerosAreNoObstacle) {
   EXPECT_EQ(test::dense_of(zero), Matrix::Zero(12, 20));
 }
 
+TEST(Kronecker, TakesTheGivenSizesOfSidesWithoutUsefulDivisors) {
+  const DenseOperator A(test::random_matrix(13, 20, 7));
+  EXPECT_EQ(sum_of(kronecker(A, {.left_cols = 5})).shape().left_cols, 5);
+  EXPECT_EQ(sum_of(kronecker(A, {.left_rows = 13})).shape().left_rows, 13);
+}
+
+TEST(Kronecker, IsFoundAtTheEndsOfTheRangeOfDoubles) {
+  const Matrix A = random_products({12, 12, 16, 16}, 2);
+  for (const double scale : {1e-300, 1e300}) {
+    const BestResult found = best(DenseOperator(scale * A), {.budget = parse_budget("4%")});
+    EXPECT_EQ(found.approximation.summary.method, "kronecker") << scale;
+    EXPECT_LT(*found.measurement.relative_error, 1e-13) << scale;
+  }
+}
+
 TEST(Kronecker, RefusesWhatItCannotDo) {
   const DenseOperator A(test::random_matrix(12, 20));
   EXPECT_THROW(kronecker(A, {.left_rows = 5}), InvalidArgument);

@@ -26,18 +26,19 @@ struct KroneckerOptions {
 /// Bits are chosen for each term as for packed low rank (pack_low_rank). Inverses and functions of
 /// operators on a grid, and kernels of points on a lattice, need few terms.
 ///
-/// If the sizes are not given, all divisors of m and n (the same for both if A is square) are
-/// compared by an estimate from a sample of up to 512 x 512 entries of each rearranged matrix.
-/// Sides below 4 are not chosen; if m or n has no other divisors, B_k is a row and C_k a column:
-/// low rank.
+/// If the sizes are not given, the divisors of m and n (the same for both if A is square; at most
+/// 64 pairs) are compared by an estimate from a sample of up to 512 x 512 entries of each
+/// rearranged matrix. Sides below 4 are not chosen; if m or n has no other divisors, B_k is a row
+/// and C_k a column: low rank.
 ///
 /// Stores (m_1 n_1 + m_2 n_2) b_k / 8 + 10 bytes for the k-th term, in b_k bits; half of that if
 /// all B_k and C_k are symmetric, and n_1^2 b_k / 8 + 13 bytes, or half of it, if C_k is a multiple
 /// of B_k. Both are so for a kernel matrix of a square lattice, and the first one of any
 /// rectangular one, where the kernel depends on distances. Cost: the truncated SVD of the
-/// rearranged matrix. Holds A and the rearranged matrix, 16 m n bytes. Throws InvalidArgument
-/// (options, an empty matrix, a size that is not a divisor), BudgetTooSmall if no term fits,
-/// NumericalError for NaN or Inf in A, NotAvailable if memory does not suffice, Interrupted.
+/// rearranged matrix. Holds A and the rearranged matrix, and for a moment a copy of it, 24 m n
+/// bytes. Throws InvalidArgument (options, an empty matrix, a size that is not a divisor),
+/// BudgetTooSmall if no term fits, NumericalError for NaN or Inf in A, NotAvailable if memory does
+/// not suffice, Interrupted.
 Approximation kronecker(const LinearOperator& A,
                         const KroneckerOptions& options = {},
                         const RunControl& control = {});
