@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numbers>
 #include <utility>
 
 #include "matapprox/core/linear_operator.hpp"
@@ -17,7 +18,8 @@ namespace {
 /// more.
 constexpr Index kIntermediateNumbers = Index{1} << 22;
 
-constexpr double kSqrtHalf = 0.70710678118654752440;
+/// A pair of mirror entries is stored once, times sqrt(2), so that both count in the norm of a term.
+constexpr double kMirrorWeight = 1 / std::numbers::sqrt2;
 
 /// All entries of the terms that L or R stores, each of n columns.
 Matrix entries_of(const PackedMatrix& terms, Index n, bool symmetric) {
@@ -26,7 +28,7 @@ Matrix entries_of(const PackedMatrix& terms, Index n, bool symmetric) {
   Matrix full(n * n, terms.cols());
   for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i <= j; ++i) {
-      const double factor = i == j ? 1 : kSqrtHalf;
+      const double factor = i == j ? 1 : kMirrorWeight;
       full.row(i + n * j) = factor * stored.row(i + j * (j + 1) / 2);
       full.row(j + n * i) = full.row(i + n * j);
     }
@@ -218,7 +220,7 @@ Matrix triangles_of(const Matrix& full, Index n) {
   parallel_for(full.cols(), [&](Index c) {
     for (Index j = 0; j < n; ++j) {
       for (Index i = 0; i < j; ++i)
-        result(i + j * (j + 1) / 2, c) = kSqrtHalf * (full(i + n * j, c) + full(j + n * i, c));
+        result(i + j * (j + 1) / 2, c) = kMirrorWeight * (full(i + n * j, c) + full(j + n * i, c));
       result(j + j * (j + 1) / 2, c) = full(j + n * j, c);
     }
   });
