@@ -218,7 +218,7 @@ def kernel_rows(context, kernels, *settings):
 
         rows.append([title, f"{grouped(found['chord']['stored_numbers'])} ({100 * found['chord']['storage_share']:.2g} % of N²)",
                      error("chord"), test_error(found["chord"]),
-                     f"{found['chord']['fit_seconds']:.2g} s, {mebibytes('chord')}",
+                     f"{float(format(found['chord']['fit_seconds'], '.2g')):g} s, {mebibytes('chord')}",
                      f"{error('nystrom')}, {mebibytes('nystrom')}", f"{error('truncated_svd')}, {mebibytes('truncated_svd')}"])
     return table(["N", "numbers", "Chord", "on 256 columns", "fit, peak memory", "Nyström", "symmetric TSVD"], rows)
 

@@ -184,11 +184,15 @@ class LanczosSearch {
   /// loses the leading pair, the pairs of the Krylov space of its start are returned.
   SpectraEigenpairs solve(Index count, double tolerance) {
     Matrix start = random_columns(1);
-    const double norm = power_of_two_near_the_norm(start);
+    op_.scale(1);
+    const double ratio = op_.times(start).stableNorm() / start.norm();
     // After deflation, A is zero or rounding.
-    if (norm <= kProductRounding * leading_) {
+    if (ratio <= kProductRounding * leading_) {
       return {Vector::Zero(count), kernels::thin_qr(random_columns(count))};
     }
+    // Scaling by a power of two is exact, and 1 / kLeast is finite.
+    constexpr double kLeast = std::numeric_limits<double>::min();
+    const double norm = std::exp2(std::floor(std::log2(std::max(ratio, kLeast))));
     op_.scale(1 / norm);
     const double floor = kProductRounding * leading_ / norm;
     tolerance = std::max(tolerance, floor);
@@ -268,14 +272,6 @@ class LanczosSearch {
     starts_ += count;
     for (Index c = 0; c < count; ++c) op_.project(columns.col(c));
     return columns;
-  }
-
-  /// Returns a power of two, so that scaling is exact; 0 for the zero matrix.
-  double power_of_two_near_the_norm(const Matrix& start) {
-    op_.scale(1);
-    const double ratio = op_.times(start).stableNorm() / start.norm();
-    constexpr double kLeast = std::numeric_limits<double>::min();  // 1 / kLeast is finite
-    return ratio > 0 ? std::exp2(std::floor(std::log2(std::max(ratio, kLeast)))) : 0.0;
   }
 
   /// Returns the eigenpairs on the span of the vectors whose residuals, computed here, are small.
