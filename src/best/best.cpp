@@ -16,6 +16,7 @@
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/measure/run.hpp"
+#include "matapprox/methods/butterfly.hpp"
 #include "matapprox/methods/kronecker.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 
@@ -211,14 +212,17 @@ std::string why_not(const LinearOperator& A,
       prediction.low_rank > kNearEnough * trials.least_error()) {
     return "not tried: blocks are far nearer than low rank (--effort high tries it)";
   }
-  if (candidate.method == "kronecker" && !all_asked_for) {
+  if ((candidate.method == "kronecker" || candidate.method == "butterfly") && !all_asked_for) {
     const double bytes = options.budget.is_set() ? options.budget.bytes(facts.rows, facts.cols)
                                                  : trials.least_bytes();
     if (!std::isfinite(bytes)) return "not tried: nothing else reaches the target";
     const double wanted = options.target_error > 0 ? options.target_error : trials.least_error();
     try {
-      const double expected = kronecker_error_estimate(A, bytes, options.seed);
-      return expected > kFarNearer * wanted
+      const double enough = kFarNearer * wanted;
+      const double expected = candidate.method == "kronecker"
+                                  ? kronecker_error_estimate(A, bytes, options.seed)
+                                  : butterfly_error_estimate(A, bytes, enough, options.seed);
+      return expected > enough
                  ? "not expected to be as near in as few bytes, by samples of its entries"
                  : "";
     } catch (const Error& error) {

@@ -90,9 +90,12 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
       "hierarchical",
       {},
       Precision::kDouble);
-  // The estimate of its error takes all entries.
+  // The estimates of their errors take all entries.
   const bool reads_all = traits.in_memory || (traits.held && !traits.time_limited);
-  if (reads_all && !traits.sparse) add("kronecker", "kronecker", {}, Precision::kDouble);
+  if (reads_all && !traits.sparse) {
+    add("kronecker", "kronecker", {}, Precision::kDouble);
+    add("butterfly", "butterfly", {}, Precision::kDouble);
+  }
   if (traits.held && traits.square &&
       (high || traits.sparse || (traits.symmetric && !traits.points && !traits.local))) {
     add("hierarchical, order spectral",

@@ -146,6 +146,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const PackedSparse& v) { return v.storage(); },
           [](const DictionaryMatrix& v) { return v.storage(); },
           [](const KroneckerSum& v) { return v.storage(); },
+          [](const KroneckerSparse& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -176,6 +177,7 @@ std::string value_description(const FactorValue& value) {
           [](const ToeplitzMatrix& v) { return v.description(); },
           [](const DictionaryMatrix& v) { return "dictionary, " + v.description(); },
           [](const KroneckerSum& v) { return v.description(); },
+          [](const KroneckerSparse& v) { return v.description(); },
           [](const PlacedMatrix&) -> Text { return "dense, on several processes"; },
           [](const PlacedChord& v) {
             return fmt::format("chord chain of {}, on several processes", v.pattern().factors());
@@ -194,6 +196,7 @@ double value_multiplications(const FactorValue& value) {
                  [](const Circulant& v) { return v.multiplications(); },
                  [](const ToeplitzMatrix& v) { return v.multiplications(); },
                  [](const KroneckerSum& v) { return v.multiplications(); },
+                 [](const KroneckerSparse& v) { return v.multiplications(); },
                  [](const DictionaryMatrix& v) {
                    return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
                  },
@@ -210,6 +213,7 @@ bool is_packed(const FactorValue& value) {
                                [](const PackedSparse&) { return true; },
                                [](const DictionaryMatrix&) { return true; },
                                [](const KroneckerSum&) { return true; },
+                               [](const KroneckerSparse&) { return true; },
                                [](const auto&) { return false; }},
                     value);
 }
@@ -417,6 +421,10 @@ std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, in
               multiply_by_power_of_two(content.weights, exponent);
             }
             v = KroneckerSum(std::move(content));
+            return true;
+          },
+          [&](KroneckerSparse& v) {
+            v = KroneckerSparse(v.pattern(), multiplied(v.values(), exponent));
             return true;
           },
           [](auto&) { return false; }},

@@ -18,7 +18,8 @@ namespace {
 /// more.
 constexpr Index kIntermediateNumbers = Index{1} << 22;
 
-/// A pair of mirror entries is stored once, times sqrt(2), so that both count in the norm of a term.
+/// A pair of mirror entries is stored once, times sqrt(2), so that both count in the norm of a
+/// term.
 constexpr double kMirrorWeight = 1 / std::numbers::sqrt2;
 
 /// All entries of the terms that L or R stores, each of n columns.

@@ -201,6 +201,14 @@ void write_content(const Location& group, const KroneckerSum& K, Precision) {
   }
 }
 
+void write_content(const Location& group, const KroneckerSparse& K, Precision) {
+  hdf5::put_integer(group, "blocks", K.pattern().blocks);
+  hdf5::put_integer(group, "block_rows", K.pattern().rows);
+  hdf5::put_integer(group, "block_cols", K.pattern().cols);
+  hdf5::put_integer(group, "order", K.pattern().order);
+  write_packed(group, K.values());
+}
+
 // Reading.
 
 void require_finite(const Location& place, const double* values, Index count) {
@@ -353,6 +361,14 @@ KroneckerSum read_kronecker(const Location& group) {
   return KroneckerSum(std::move(content));
 }
 
+KroneckerSparse read_kronecker_sparse(const Location& group) {
+  return {{size_attribute(group, "blocks"),
+           size_attribute(group, "block_rows"),
+           size_attribute(group, "block_cols"),
+           size_attribute(group, "order")},
+          read_packed(group)};
+}
+
 /// A kind of value: its name in files, the first version of the format that has it, and its reader.
 struct Kind {
   std::string_view name;
@@ -384,7 +400,8 @@ constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"circulant", 3, value_of<read_circulant>},
                             Kind{"toeplitz", 3, value_of<read_toeplitz>},
                             Kind{"dictionary", 3, value_of<read_dictionary>},
-                            Kind{"kronecker", 3, value_of<read_kronecker>}};
+                            Kind{"kronecker", 3, value_of<read_kronecker>},
+                            Kind{"kronecker_sparse", 3, value_of<read_kronecker_sparse>}};
 
 std::string_view name_of(const FactorValue& value) {
   return std::visit(Overloaded{[](const Matrix&) { return "dense"; },
@@ -401,6 +418,7 @@ std::string_view name_of(const FactorValue& value) {
                                [](const ToeplitzMatrix&) { return "toeplitz"; },
                                [](const DictionaryMatrix&) { return "dictionary"; },
                                [](const KroneckerSum&) { return "kronecker"; },
+                               [](const KroneckerSparse&) { return "kronecker_sparse"; },
                                [](const PlacedMatrix&) { return "dense"; },
                                [](const PlacedChord&) { return "chord"; }},
                     value);

@@ -150,7 +150,7 @@ NamedOptions chain_options(const LinearOperator& A, const NamedOptions& options)
 }  // namespace
 
 bool chooses_bits(const Method& method) {
-  return method.name == "hierarchical" || method.name == "kronecker";
+  return method.name == "hierarchical" || method.name == "kronecker" || method.name == "butterfly";
 }
 
 bool can_be_packed(const Method& method) {

@@ -7,6 +7,7 @@
 
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox {
@@ -37,6 +38,15 @@ Matrix dense_matrix(const LinearOperator& A, const char* method, const RunContro
     values.middleCols(first, panel.cols()) = panel;
   });
   return values;
+}
+
+HeldEntries::HeldEntries(const LinearOperator& A, const char* method, const RunControl& control)
+    : held_(dense_values(A)) {
+  if (held_ == nullptr) {
+    copied_ = dense_matrix(A, method, control);
+  } else {
+    require_finite(*held_, method);
+  }
 }
 
 double frobenius_norm(const LinearOperator& A, const char* method, const RunControl& control) {

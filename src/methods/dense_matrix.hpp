@@ -10,6 +10,18 @@ namespace matapprox {
 /// panels, NumericalError for NaN or Inf, NotAvailable if it would not fit into memory.
 Matrix dense_matrix(const LinearOperator& A, const char* method, const RunControl& control);
 
+/// The entries of A in memory: the operator's own matrix, which must outlive this, or a copy.
+class HeldEntries {
+ public:
+  /// Throws like dense_matrix.
+  HeldEntries(const LinearOperator& A, const char* method, const RunControl& control);
+  const Matrix& values() const { return held_ == nullptr ? copied_ : *held_; }
+
+ private:
+  const Matrix* held_;
+  Matrix copied_;
+};
+
 /// Returns |A|_F: the known value if A has one, else computed from panels of columns without
 /// overflow.
 double frobenius_norm(const LinearOperator& A, const char* method, const RunControl& control);

@@ -20,7 +20,7 @@
 #include "matapprox/factors/kronecker_sum.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
-#include "matapprox/operators/stored_as.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
 
@@ -56,24 +56,6 @@ constexpr Index kFirstTerms = 16;
 /// Least side of the factors that are chosen: with fewer rows, a term has about as many numbers as
 /// A.
 constexpr Index kMinSide = 4;
-
-/// A in memory: the operator's own matrix, or a copy.
-class HeldEntries {
- public:
-  /// Throws like dense_matrix.
-  HeldEntries(const LinearOperator& A, const RunControl& control) : held_(dense_values(A)) {
-    if (held_ == nullptr) {
-      copied_ = dense_matrix(A, kKronecker, control);
-    } else {
-      require_finite(*held_, kKronecker);
-    }
-  }
-  const Matrix& values() const { return held_ == nullptr ? copied_ : *held_; }
-
- private:
-  const Matrix* held_;
-  Matrix copied_;
-};
 
 /// Divisors d of n with d >= kMinSide and n / d >= kMinSide, ascending.
 std::vector<Index> useful_divisors(Index n) {
@@ -344,7 +326,7 @@ Approximation kronecker(const LinearOperator& A,
   check_divisor(options.left_rows, A.rows(), "rows");
   check_divisor(options.left_cols, A.cols(), "columns");
   const StopScope scope(control, kKronecker);
-  const HeldEntries held(A, control);
+  const HeldEntries held(A, kKronecker, control);
   const Matrix& entries = held.values();
   const double bytes = options.budget.is_set()
                            ? options.budget.bytes(A.rows(), A.cols())
@@ -391,7 +373,7 @@ Approximation kronecker(const LinearOperator& A,
 }
 
 double kronecker_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
-  const HeldEntries held(A, {});
+  const HeldEntries held(A, kKronecker, {});
   const std::vector<Shape> shapes = shapes_of(A, 0, 0);
   const double error =
       best_shape(held.values(), shapes, bytes, kEstimateError, seed).expected.error;

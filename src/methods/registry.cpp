@@ -7,6 +7,7 @@
 #include <array>
 
 #include "matapprox/core/require.hpp"
+#include "matapprox/methods/butterfly.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/cur.hpp"
 #include "matapprox/methods/exact.hpp"
@@ -68,6 +69,8 @@ constexpr std::array kMethods{
         "hierarchical", "blocks of low rank, dense or sparse, with few bits per value"),
     make<KroneckerOptions, kronecker>("kronecker",
                                       "sum of Kronecker products, with few bits per value"),
+    make<ButterflyOptions, butterfly>(
+        "butterfly", "product of log N sparse stages of a fast transform, with few bits per value"),
     make<ExactOptions, exact>("exact", "the matrix itself, without loss, in the fewest bytes"),
 };
 

@@ -191,6 +191,7 @@ std::vector<std::vector<Factor>> examples() {
           {make_factor("W", chain())},
           {make_factor("C", matapprox::Circulant(example(9, 1).col(0)))},
           {make_factor("D", *matapprox::DictionaryMatrix::of(example(9, 7)))},
+          {make_factor("X", matapprox::KroneckerSparse({3, 2, 2, 2}, packed(12, {8, 5})))},
           {make_factor("K",
                        matapprox::KroneckerSum(
                            {{3, 3, 4, 4}, true, packed(6, {8, 5}), packed(10, {4, 64}), {}}))},

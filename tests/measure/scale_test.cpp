@@ -89,6 +89,8 @@ const std::vector<Case>& cases() {
       {"hierarchical", {{"frobenius_tolerance", "1e-2"}}},
       {"kronecker", {{"budget", "1500B"}}},
       {"kronecker", {{"frobenius_tolerance", "1e-2"}}},
+      {"butterfly", {{"budget", "1500B"}}},
+      {"butterfly", {{"frobenius_tolerance", "1e-2"}}},
       {"exact", {}},
   };
   return all;

@@ -444,6 +444,7 @@ LONG_FITS = {
     "chord": {},
     "hierarchical": {},
     "kronecker": {},
+    "butterfly": {},
 }
 
 

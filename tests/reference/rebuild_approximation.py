@@ -473,6 +473,17 @@ def kronecker_sum(group):
     return sum(np.kron(B, C) for B, C in zip(left, right))
 
 
+def kronecker_sparse(group):
+    a, b, c, d = (int(group.attrs[name]) for name in ("blocks", "block_rows", "block_cols", "order"))
+    values = packed_matrix(group)
+    wanted(values.shape == (a * b * d, c), group, "values of another number")
+    result = np.zeros((a, b, d, a, c, d))
+    for block in range(a):
+        for i in range(d):
+            result[block, :, i, block, :, i] = values.reshape(a, b, d, c)[block, :, i]
+    return result.reshape(a * b * d, a * c * d)
+
+
 def value_matrix(group):
     kind = text(group.attrs["kind"])
     if kind == "dense":
@@ -501,6 +512,8 @@ def value_matrix(group):
         return toeplitz_matrix(group)
     if kind == "kronecker":
         return kronecker_sum(group)
+    if kind == "kronecker_sparse":
+        return kronecker_sparse(group)
     if kind == "packed":
         return packed_matrix(group)
     if kind == "blocks":

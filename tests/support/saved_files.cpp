@@ -154,6 +154,9 @@ std::vector<SavedExample> saved_examples() {
                KroneckerSum(
                    {{4, 4, 4, 4}, true, terms(10, 14), {}, random_matrix(2, 1, 16).col(0)}))},
            {})});
+  examples.push_back(
+      {"KroneckerSparse",
+       Approximation({make_factor("X", KroneckerSparse({3, 2, 2, 4}, terms(24, 17)))}, {})});
   for (const ToeplitzForm form :
        {ToeplitzForm::kToeplitz, ToeplitzForm::kSymmetric, ToeplitzForm::kHankel}) {
     const std::array levels{ToeplitzLevel{3, 2, form},

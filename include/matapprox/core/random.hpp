@@ -32,6 +32,7 @@ enum class RandomStream : std::uint32_t {
   kStreamColumns = 19,
   kAttentionDropout = 20,
   kKronecker = 21,
+  kButterfly = 22,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

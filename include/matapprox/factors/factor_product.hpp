@@ -12,6 +12,7 @@
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/factors/circulant.hpp"
 #include "matapprox/factors/dictionary_matrix.hpp"
+#include "matapprox/factors/kronecker_sparse.hpp"
 #include "matapprox/factors/kronecker_sum.hpp"
 #include "matapprox/factors/packed.hpp"
 #include "matapprox/factors/permutation.hpp"
@@ -37,6 +38,7 @@ using FactorValue = std::variant<Matrix,
                                  ToeplitzMatrix,
                                  DictionaryMatrix,
                                  KroneckerSum,
+                                 KroneckerSparse,
                                  PlacedMatrix,
                                  PlacedChord>;
 
