@@ -63,7 +63,7 @@ Approximation butterfly(const LinearOperator& A,
 
 /// Estimate of the relative Frobenius error of butterfly() within that many bytes, from the blocks
 /// that it compares ranks by. Plans whose error exceeds `hopeless` are not followed further;
-/// infinite if all do. Cost: some 50 ms, mostly for singular values of 48 x 48 blocks. A must be in
+/// infinite if all do. Cost: some 50 ms, mostly for singular values of small blocks. A must be in
 /// memory.
 double butterfly_error_estimate(const LinearOperator& A,
                                 double bytes,

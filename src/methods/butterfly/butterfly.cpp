@@ -25,9 +25,11 @@ namespace butterflies {
 namespace {
 
 constexpr const char* kButterfly = "butterfly";
-/// Blocks of each stage that are sampled, and their rows and columns at most.
+/// Blocks of each stage that are sampled, and the most rows or columns of their shorter and of their
+/// longer side: a rank that is near the sides holds nearly all of a sample, whatever it is of.
 constexpr Index kSampledBlocks = 4;
-constexpr Index kSampledSide = 48;
+constexpr Index kShorterSide = 64;
+constexpr Index kLongerSide = 256;
 /// Plans that are fitted before one is chosen.
 constexpr std::size_t kTriedPlans = 5;
 /// Bytes per number below which a plan is not considered.
@@ -43,10 +45,10 @@ class Sampler {
  public:
   explicit Sampler(std::uint64_t seed) : seed_(seed) {}
   Index below(Index n) { return random_index(seed_, RandomStream::kButterfly, drawn_++, 0, n); }
-  std::vector<Index> side(Index n) {
-    if (n <= kSampledSide) return index_range(0, n);
+  std::vector<Index> side(Index n, Index most) {
+    if (n <= most) return index_range(0, n);
     std::vector<Index> chosen;
-    for (Index k = 0; k < kSampledSide; ++k) chosen.push_back(below(n));
+    for (Index k = 0; k < most; ++k) chosen.push_back(below(n));
     std::sort(chosen.begin(), chosen.end());
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
     return chosen;
@@ -77,13 +79,16 @@ class BlockSamples {
     const std::vector<Index> row_at = places_of(A_.rows(), a.rows_reversed, a.row_radices);
     const std::vector<Index> col_at = places_of(A_.cols(), a.cols_reversed, a.col_radices);
     Sampler sampler(seed_);
-    Vector squares = Vector::Zero(kSampledSide);
+    Vector squares = Vector::Zero(kShorterSide);
     for (Index k = 0; k < kSampledBlocks; ++k) {
       throw_if_stop_requested();
       const Index group = sampler.below(groups);
       const Index part = sampler.below(A_.cols() / width);
-      const std::vector<Index> rows = sampler.side(A_.rows() / groups);
-      const std::vector<Index> cols = sampler.side(width);
+      const Index height = A_.rows() / groups;
+      const std::vector<Index> rows =
+          sampler.side(height, height <= width ? kShorterSide : kLongerSide);
+      const std::vector<Index> cols =
+          sampler.side(width, width < height ? kShorterSide : kLongerSide);
       Matrix block(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
       for (Index q = 0; q < block.cols(); ++q) {
         const Index place = part * width + cols[static_cast<std::size_t>(q)];
