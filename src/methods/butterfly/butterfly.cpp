@@ -25,8 +25,9 @@ namespace butterflies {
 namespace {
 
 constexpr const char* kButterfly = "butterfly";
-/// Blocks of each stage that are sampled, and the most rows or columns of their shorter and of their
-/// longer side: a rank that is near the sides holds nearly all of a sample, whatever it is of.
+/// Blocks of each stage that are sampled, and the most rows or columns of their shorter and of
+/// their longer side: a rank that is near the sides holds nearly all of a sample, whatever it is
+/// of.
 constexpr Index kSampledBlocks = 4;
 constexpr Index kShorterSide = 64;
 constexpr Index kLongerSide = 256;
