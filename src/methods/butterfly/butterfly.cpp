@@ -124,8 +124,9 @@ Estimate estimate_of(BlockSamples& samples, const Plan& plan, double hopeless) {
   const Matrix& A = samples.entries();
   const auto unbalance = [&](Index number) {
     const Stage& stage = plan.stages[static_cast<std::size_t>(number)];
-    return std::abs(std::log(static_cast<double>(A.rows() / stage.groups)) -
-                    std::log(static_cast<double>(stage.cols / stage.splits)));
+    const Index height = A.rows() / stage.groups;
+    const Index width = stage.cols / stage.splits;
+    return std::abs(std::log(static_cast<double>(height)) - std::log(static_cast<double>(width)));
   };
   std::vector<Index> order = index_range(0, static_cast<Index>(plan.stages.size()));
   std::stable_sort(order.begin(), order.end(), [&](Index one, Index other) {
@@ -308,9 +309,10 @@ Approximation butterfly(const LinearOperator& A,
   require_memory(16.0 * static_cast<double>(held.values().size()),
                  fmt::format("{}: the stages", butterflies::kButterfly));
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-  if (tolerance > 0)
+  if (tolerance > 0) {
     return butterflies::within_tolerance(
         A, held.values(), options, options.budget.is_set() ? bytes : kNoLimit);
+  }
   return butterflies::within_bytes(A, held.values(), options, bytes);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <compare>
+#include <tuple>
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
@@ -16,7 +16,10 @@ struct Arrangement {
   bool rows_reversed = false;
   bool cols_reversed = false;
 
-  auto operator<=>(const Arrangement&) const = default;
+  bool operator<(const Arrangement& other) const {
+    return std::tie(row_radices, col_radices, rows_reversed, cols_reversed) <
+           std::tie(other.row_radices, other.col_radices, other.rows_reversed, other.cols_reversed);
+  }
 };
 
 /// Row or column of A at each place of the arranged matrix.

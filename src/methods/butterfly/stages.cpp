@@ -162,9 +162,10 @@ Fit fitted(const Matrix& A,
   }
   const KroneckerSparse::Pattern pattern = plan.patterns().back();
   Matrix values(pattern.blocks * pattern.rows, pattern.cols);
-  for (Index part = 0; part < pattern.blocks; ++part)
+  for (Index part = 0; part < pattern.blocks; ++part) {
     values.middleRows(part * pattern.rows, pattern.rows) =
         rest.parts()[static_cast<std::size_t>(part)];
+  }
   fit.energies.push_back(values.colwise().squaredNorm() / std::max(squared_norm, kTiny));
   if (plan.stages.empty()) values /= unit;
   fit.factors.push_back(make_factor(
