@@ -48,9 +48,9 @@ constexpr double kTimeToTimeProducts = 1;
 constexpr double kRoundingOfProducts = 1e-14;
 /// A candidate must beat this fraction of the best error to justify a much longer fit.
 constexpr double kNoBetter = 0.9;
-/// A sum of Kronecker products is tried if its estimate is below this fraction of the best error:
-/// the singular values of a sample decay faster than those of the whole, for noise by sqrt(N /
-/// 512).
+/// A Kronecker sum or a butterfly is tried only if its estimate is below this fraction of the best
+/// error: the singular values of samples decay faster than those of the whole, for noise in a
+/// Kronecker sum by sqrt(N / 512).
 constexpr double kFarNearer = 0.3;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;

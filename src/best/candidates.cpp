@@ -90,7 +90,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
       "hierarchical",
       {},
       Precision::kDouble);
-  // The estimates of their errors take all entries.
+  // Their error estimates need all entries in memory.
   const bool reads_all = traits.in_memory || (traits.held && !traits.time_limited);
   if (reads_all && !traits.sparse) {
     add("kronecker", "kronecker", {}, Precision::kDouble);

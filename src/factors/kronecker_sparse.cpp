@@ -25,39 +25,48 @@ bool fits(const KroneckerSparse::Pattern& p) {
   return true;
 }
 
-/// Adds one column of A x to y. Diagonals of a larger order are multiplied as a whole; those of
-/// order 1 form dense blocks.
+/// y += A x for one vector.
 void add_to_product(const KroneckerSparse::Pattern& p,
                     const Matrix& V,
                     const double* x,
                     double* y) {
-  const Index in_block = p.rows * p.order;
+  const Index height = p.rows * p.order;
   for (Index block = 0; block < p.blocks; ++block) {
+    Eigen::Map<Vector> to(y + block * height, height);
     for (Index j = 0; j < p.cols; ++j) {
       const double* from = x + (block * p.cols + j) * p.order;
-      const double* values = V.col(j).data() + block * in_block;
-      double* to = y + block * in_block;
+      const auto values = V.col(j).segment(block * height, height);
+      if (p.order == 1) {
+        to += from[0] * values;
+        continue;
+      }
+      const Eigen::Map<const Vector> diagonal(from, p.order);
       for (Index i = 0; i < p.rows; ++i) {
-        for (Index k = 0; k < p.order; ++k)
-          to[i * p.order + k] += values[i * p.order + k] * from[k];
+        to.segment(i * p.order, p.order).array() +=
+            values.segment(i * p.order, p.order).array() * diagonal.array();
       }
     }
   }
 }
 
+/// y += A^T x for one vector.
 void add_to_transpose_product(const KroneckerSparse::Pattern& p,
                               const Matrix& V,
                               const double* x,
                               double* y) {
-  const Index in_block = p.rows * p.order;
+  const Index height = p.rows * p.order;
   for (Index block = 0; block < p.blocks; ++block) {
+    const Eigen::Map<const Vector> from(x + block * height, height);
     for (Index j = 0; j < p.cols; ++j) {
-      const double* from = x + block * in_block;
-      const double* values = V.col(j).data() + block * in_block;
-      double* to = y + (block * p.cols + j) * p.order;
+      Eigen::Map<Vector> to(y + (block * p.cols + j) * p.order, p.order);
+      const auto values = V.col(j).segment(block * height, height);
+      if (p.order == 1) {
+        to(0) += values.dot(from);
+        continue;
+      }
       for (Index i = 0; i < p.rows; ++i) {
-        for (Index k = 0; k < p.order; ++k)
-          to[k] += values[i * p.order + k] * from[i * p.order + k];
+        to.array() += values.segment(i * p.order, p.order).array() *
+                      from.segment(i * p.order, p.order).array();
       }
     }
   }

@@ -83,7 +83,7 @@ TEST(Butterfly, FindsFastTransforms) {
   const Approximation H = butterfly(DenseOperator(hadamard), {.frobenius_tolerance = 1e-12});
   EXPECT_EQ(H.summary.rank, 1);
   EXPECT_LT(butterfly_error(hadamard, H), 1e-12);
-  // The Fourier transform, in one order of columns only.
+  // The real part of the Fourier transform.
   const Matrix fourier = Matrix::NullaryExpr(128, 128, [](Index i, Index j) {
     return std::cos(2 * M_PI * static_cast<double>(i * j % 128) / 128);
   });
@@ -99,6 +99,14 @@ TEST(Butterfly, CompressesWavesThatHaveFullRank) {
   EXPECT_LT(butterfly_error(A, B), 2e-3);
   const Approximation svd = truncated_svd(DenseOperator(A), {.budget = parse_budget("40%")});
   EXPECT_GT(butterfly_error(A, svd), 100 * butterfly_error(A, B));
+  // And more bytes are never worse.
+  double before = 1;
+  for (const char* budget : {"5%", "10%", "20%", "40%", "70%"}) {
+    const double error =
+        butterfly_error(A, butterfly(DenseOperator(A), {.budget = parse_budget(budget)}));
+    EXPECT_LT(error, 0.8 * before) << budget;
+    before = error;
+  }
 }
 
 TEST(Butterfly, ReachesATolerance) {
@@ -111,6 +119,39 @@ TEST(Butterfly, ReachesATolerance) {
     bytes = B.storage().bytes;
   }
   EXPECT_LT(bytes, 8 * A.size());
+}
+
+// Values of few bits have no 0, so that a matrix of mostly zeros has more noise than expected.
+TEST(Butterfly, ReachesAToleranceForMatricesOfMostlyZeros) {
+  Matrix signs = Matrix::Zero(128, 128);
+  Matrix permutation = Matrix::Zero(128, 128);
+  const Matrix random = test::random_matrix(128, 128, 5);
+  for (Index i = 0; i < 128; ++i) {
+    permutation(i, i * 37 % 128) = 1;
+    for (Index k = 0; k < 2; ++k) signs(i, (i * i + 53 * k * i) % 128) = random(i, k) > 0 ? 1 : -1;
+  }
+  for (const Matrix& A : {signs, permutation}) {
+    for (const double tolerance : {0.3, 0.1, 1e-3, 1e-15}) {
+      const Approximation B = butterfly(DenseOperator(A), {.frobenius_tolerance = tolerance});
+      EXPECT_LE(butterfly_error(A, B), tolerance);
+      EXPECT_LE(B.storage().bytes, 8.2 * 128 * 128);
+    }
+  }
+}
+
+TEST(Butterfly, SamplesBlocksThatCount) {
+  // All but a sixteenth of the rows and columns is zero.
+  Matrix A = Matrix::Zero(256, 256);
+  A.topLeftCorner(16, 16) = test::random_matrix(16, 16, 4);
+  const Approximation B = butterfly(DenseOperator(A), {.budget = parse_budget("10%")});
+  EXPECT_LT(butterfly_error(A, B), 0.05);
+}
+
+TEST(Butterfly, LargePrimesEndTheStages) {
+  const Matrix A = test::random_matrix(131, 262, 4);
+  const Approximation B = butterfly(DenseOperator(A), {.frobenius_tolerance = 1e-2});
+  EXPECT_LE(butterfly_error(A, B), 1e-2);
+  EXPECT_EQ(B.summary.form, "no stages");
 }
 
 // The squared errors of the stages add up, and each is at most that of the nearest butterfly.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -32,38 +33,31 @@ constexpr Index kSampledBlocks = 4;
 constexpr Index kShorterSide = 64;
 constexpr Index kLongerSide = 256;
 /// Plans that are fitted before one is chosen.
-constexpr std::size_t kTriedPlans = 5;
+constexpr int kTriedPlans = 5;
+constexpr std::size_t kTriedForTolerance = 10;
 /// Bytes per number below which a plan is not considered.
 constexpr double kMinBytesPerNumber = 0.25;
-/// Parts of a tolerance that the ranks and rounding may use.
+/// Part of a tolerance that the ranks may use, and the part that the whole error aims at.
 constexpr double kTruncated = 0.7;
-constexpr double kRounded = 0.69;
+constexpr double kAimed = 0.98;
+/// Fits in search of the widths for a tolerance; an error from this part of it on is near enough.
+constexpr int kToleranceRounds = 4;
+constexpr double kNearAim = 0.9;
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 /// An estimate of the truncation by a few blocks may be wrong by this factor.
 constexpr double kEstimateSlack = 4;
 
-/// Draws places of a sample.
-class Sampler {
- public:
-  explicit Sampler(std::uint64_t seed) : seed_(seed) {}
-  Index below(Index n) { return random_index(seed_, RandomStream::kButterfly, drawn_++, 0, n); }
-  std::vector<Index> side(Index n, Index most) {
-    if (n <= most) return index_range(0, n);
-    std::vector<Index> chosen;
-    for (Index k = 0; k < most; ++k) chosen.push_back(below(n));
-    std::sort(chosen.begin(), chosen.end());
-    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-    return chosen;
-  }
-
- private:
-  std::uint64_t seed_;
-  Index drawn_ = 0;
-};
-
-/// Squared singular values of sampled blocks, computed once for all plans that share them.
+/// Squared singular values of sampled blocks, computed once for all plans that share them. A block
+/// is drawn with a probability in proportion to its squared norm.
 class BlockSamples {
  public:
-  BlockSamples(const Matrix& A, std::uint64_t seed) : A_(A), seed_(seed) {}
+  BlockSamples(const Matrix& A, std::uint64_t seed) : A_(A), unit_(unit_scale(A)), seed_(seed) {
+    const Vector norms = (unit_ * A).colwise().squaredNorm();
+    for (Index k = 0; k < kSampledBlocks; ++k) {
+      const Index col = drawn(norms);
+      marks_.emplace_back(drawn((unit_ * A.col(col)).cwiseAbs2()), col);
+    }
+  }
   const Matrix& entries() const { return A_; }
 
   /// Squared singular values of blocks of a stage, as parts of their sum, descending.
@@ -76,39 +70,65 @@ class BlockSamples {
   }
 
  private:
+  /// An index with a probability in proportion to its weight; the last one if all weights are 0.
+  Index drawn(const Vector& weights) {
+    const double wanted =
+        weights.sum() * random_uniform(seed_, RandomStream::kButterfly, draws_++, 0);
+    double sum = 0;
+    for (Index i = 0; i < weights.size(); ++i) {
+      sum += weights(i);
+      if (sum > wanted) return i;
+    }
+    return weights.size() - 1;
+  }
+
+  /// All numbers below n, or `most` of them; ascending.
+  std::vector<Index> side(Index n, Index most, Index block) const {
+    if (n <= most) return index_range(0, n);
+    std::vector<Index> chosen;
+    for (Index k = 0; k < most; ++k)
+      chosen.push_back(random_index(seed_, RandomStream::kButterfly, k, block + 1, n));
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    return chosen;
+  }
+
+  /// The blocks that hold the drawn entries.
   Vector sampled(const Arrangement& a, Index groups, Index width) const {
     const std::vector<Index> row_at = places_of(A_.rows(), a.rows_reversed, a.row_radices);
     const std::vector<Index> col_at = places_of(A_.cols(), a.cols_reversed, a.col_radices);
-    Sampler sampler(seed_);
+    const Index height = A_.rows() / groups;
     Vector squares = Vector::Zero(kShorterSide);
     for (Index k = 0; k < kSampledBlocks; ++k) {
       throw_if_stop_requested();
-      const Index group = sampler.below(groups);
-      const Index part = sampler.below(A_.cols() / width);
-      const Index height = A_.rows() / groups;
+      const auto& [marked_row, marked_col] = marks_[static_cast<std::size_t>(k)];
+      const Index group = place_of(marked_row, a.rows_reversed, a.row_radices) % groups;
+      const Index part = place_of(marked_col, a.cols_reversed, a.col_radices) / width;
       const std::vector<Index> rows =
-          sampler.side(height, height <= width ? kShorterSide : kLongerSide);
+          side(height, height <= width ? kShorterSide : kLongerSide, 2 * k);
       const std::vector<Index> cols =
-          sampler.side(width, width < height ? kShorterSide : kLongerSide);
+          side(width, width < height ? kShorterSide : kLongerSide, 2 * k + 1);
       Matrix block(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
       for (Index q = 0; q < block.cols(); ++q) {
         const Index place = part * width + cols[static_cast<std::size_t>(q)];
         const Index col = col_at[static_cast<std::size_t>(place)];
         for (Index p = 0; p < block.rows(); ++p) {
           const Index row = rows[static_cast<std::size_t>(p)] * groups + group;
-          block(p, q) = A_(row_at[static_cast<std::size_t>(row)], col);
+          block(p, q) = unit_ * A_(row_at[static_cast<std::size_t>(row)], col);
         }
       }
-      block *= unit_scale(block);
       const Vector of_block = kernels::singular_values(std::move(block)).cwiseAbs2();
-      squares.head(of_block.size()) += of_block;
+      const double all = of_block.sum();
+      if (all > 0) squares.head(of_block.size()) += of_block / (all * kSampledBlocks);
     }
-    const double all = squares.sum();
-    return all > 0 ? Vector(squares / all) : squares;
+    return squares;
   }
 
   const Matrix& A_;
+  double unit_;
   std::uint64_t seed_;
+  Index draws_ = 0;
+  std::vector<std::pair<Index, Index>> marks_;
   std::map<std::tuple<Arrangement, Index, Index>, Vector> known_;
 };
 
@@ -117,9 +137,9 @@ struct Estimate {
   Energies energies;    ///< none if that is hopeless
 };
 
-/// Expects of A what samples of its blocks show. Ends at the first stage after which the error is
-/// above `hopeless`; those in the middle come first, since there the blocks have as many rows as
-/// columns.
+/// Extrapolates from sampled blocks to A. Ends at the first stage after which the error is above
+/// `hopeless`. Stages whose blocks have about as many rows as columns come first: they have the
+/// largest ranks, so that hopeless plans end early.
 Estimate estimate_of(BlockSamples& samples, const Plan& plan, double hopeless) {
   const Matrix& A = samples.entries();
   const auto unbalance = [&](Index number) {
@@ -151,12 +171,13 @@ Estimate estimate_of(BlockSamples& samples, const Plan& plan, double hopeless) {
 
 struct Choice {
   Plan plan;
-  double error = std::numeric_limits<double>::infinity();  ///< expected
-  double bytes = std::numeric_limits<double>::infinity();
+  double error = 0;  ///< expected
+  double bytes = 0;
 };
 
-/// The plans by their expected errors within the bytes, the least first; among errors that are
-/// rounding, those of the fewest bytes. None if no plan fits, or if all are hopeless.
+/// The plans that are not hopeless, and their errors within the bytes as samples show them, the
+/// least first; among errors that are rounding, those of the fewest bytes. A itself, in few bits,
+/// is one of the plans.
 std::vector<Choice> choices_within(const LinearOperator& A,
                                    const Matrix& entries,
                                    const ButterflyOptions& options,
@@ -164,20 +185,20 @@ std::vector<Choice> choices_within(const LinearOperator& A,
                                    double hopeless) {
   BlockSamples samples(entries, options.seed);
   std::vector<Choice> choices;
-  double best = std::numeric_limits<double>::infinity();
+  double best = hopeless / kEstimateSlack;
+  const auto consider = [&](Plan plan) {
+    if (kMinBytesPerNumber * plan.numbers() > bytes) return;
+    const Estimate estimate = estimate_of(samples, plan, std::min(hopeless, kEstimateSlack * best));
+    if (estimate.energies.empty()) return;
+    const Widths widths = widths_within_bytes(plan, estimate.energies, bytes);
+    const double error = std::max(std::sqrt(estimate.left_out + widths.squared_error), kExactError);
+    if (widths.bytes > bytes || error > hopeless) return;
+    best = std::min(best, error);
+    choices.push_back({std::move(plan), error, widths.bytes});
+  };
+  consider(whole_of(A));
   for (const Index rank : ranks_of(A, options.block_rank)) {
-    for (Plan& plan : plans_of(A, options, rank)) {
-      if (kMinBytesPerNumber * plan.numbers() > bytes) continue;
-      const Estimate estimate =
-          estimate_of(samples, plan, std::min(hopeless, kEstimateSlack * best));
-      if (estimate.energies.empty()) continue;
-      const Widths widths = widths_within_bytes(plan, estimate.energies, bytes);
-      if (widths.bytes > bytes) continue;
-      const double error =
-          std::max(std::sqrt(estimate.left_out + widths.squared_error), kExactError);
-      best = std::min(best, error);
-      choices.push_back({std::move(plan), error, widths.bytes});
-    }
+    for (Plan& plan : plans_of(A, options, rank)) consider(std::move(plan));
   }
   std::stable_sort(choices.begin(), choices.end(), [](const Choice& one, const Choice& other) {
     return std::tie(one.error, one.bytes) < std::tie(other.error, other.bytes);
@@ -190,20 +211,34 @@ Approximation result_of(Fit fit, const Plan& plan, const ButterflyOptions& optio
   summary.method = kButterfly;
   summary.seed = options.seed;
   summary.options = list_options(options);
-  summary.rank = plan.stages.empty()
-                     ? std::min(plan.rest.in_group * plan.rest.groups, plan.rest.cols)
-                     : plan.rank;
+  summary.rank = plan.stages.empty() ? std::min(plan.rest.in_group, plan.rest.cols) : plan.rank;
   const auto order = [](bool reversed) { return reversed ? "reversed" : "natural"; };
-  summary.form = fmt::format("{} factors, rows {}, columns {}",
-                             plan.stages.size() + 1,
-                             order(plan.arrangement.rows_reversed),
-                             order(plan.arrangement.cols_reversed));
+  summary.form = plan.stages.empty() ? "no stages"
+                                     : fmt::format("{} factors, rows {}, columns {}",
+                                                   plan.stages.size() + 1,
+                                                   order(plan.arrangement.rows_reversed),
+                                                   order(plan.arrangement.cols_reversed));
   return {std::move(fit.factors), std::move(summary)};
 }
 
+/// |A - B|_F / |A|_F, from panels of columns.
+double error_of(const Matrix& A, const FactorProduct& B) {
+  constexpr Index kPanel = 256;
+  const double unit = unit_scale(A);
+  double squares = 0;
+  double all = 0;
+  for (Index first = 0; first < A.cols(); first += kPanel) {
+    const Index count = std::min(kPanel, A.cols() - first);
+    const Matrix panel = unit * A.middleCols(first, count);
+    squares += (panel - unit * B.columns_at(index_range(first, count))).squaredNorm();
+    all += panel.squaredNorm();
+  }
+  return all > 0 ? std::sqrt(squares / all) : std::sqrt(squares);
+}
+
 [[noreturn]] void refuse(double bytes) {
-  throw BudgetTooSmall(
-      fmt::format("{}: no butterfly of this matrix fits into {:.0f} bytes", kButterfly, bytes));
+  throw BudgetTooSmall(fmt::format(
+      "{}: none of the plans that were tried fits into {:.0f} bytes", kButterfly, bytes));
 }
 
 /// The least error within the bytes, among the plans that promise most.
@@ -211,62 +246,97 @@ Approximation within_bytes(const LinearOperator& A,
                            const Matrix& entries,
                            const ButterflyOptions& options,
                            double bytes) {
-  std::vector<Choice> choices =
-      choices_within(A, entries, options, bytes, std::numeric_limits<double>::infinity());
-  if (choices.size() > kTriedPlans) choices.resize(kTriedPlans);
+  const std::vector<Choice> choices = choices_within(A, entries, options, bytes, kNoLimit);
   const Plan* best = nullptr;
   Widths widths;
-  double least = std::numeric_limits<double>::infinity();
+  double least = kNoLimit;
+  int fits = 0;
   for (const Choice& choice : choices) {
-    const Fit exact = fitted_in_doubles(entries, choice.plan, 1);
+    if (fits == kTriedPlans) break;
+    const Fit exact = fitted_in_doubles(entries, choice.plan, kNoLimit);
     Widths found = widths_within_bytes(choice.plan, exact.energies, bytes);
     const double error = exact.left_out + found.squared_error;
-    const bool is_empty = error >= 1 && !entries.isZero(0);
-    if (found.bytes > bytes || error >= least || is_empty) continue;
+    // Without any bits, it would be zero.
+    if (found.bytes > bytes || (error >= 1 && !entries.isZero(0))) continue;
+    ++fits;
+    if (error >= least) continue;
     least = error;
     widths = std::move(found);
     best = &choice.plan;
     if (least <= kExactError * kExactError) break;
   }
   if (best == nullptr) refuse(bytes);
-  return result_of(fitted(entries, *best, widths.bits, 1), *best, options);
+  return result_of(fitted(entries, *best, widths.bits, kNoLimit), *best, options);
 }
 
-/// The fewest bytes that reach the tolerance: ranks from the least on. The matrix as it is, in few
-/// bits, if no rank does.
+/// The fewest bytes with which a plan reaches the tolerance; nothing if it does not. Values of few
+/// bits may have more or less noise than is expected of normal ones, so the error is measured, and
+/// the noise that is allowed is changed by what it is off.
+std::optional<Approximation> reaching(const Matrix& entries,
+                                      const Plan& plan,
+                                      const ButterflyOptions& options) {
+  const double tolerance = options.frobenius_tolerance;
+  const Fit exact = fitted_in_doubles(entries, plan, kTruncated * tolerance);
+  if (exact.factors.empty()) return {};
+  const double wanted = kAimed * kAimed * tolerance * tolerance;
+  double allowed = wanted - exact.left_out;
+  std::optional<Approximation> best;
+  for (int round = 0; round < kToleranceRounds; ++round) {
+    const Widths widths = widths_within_error(plan, exact.energies, allowed);
+    Approximation made = result_of(fitted(entries, plan, widths.bits, kNoLimit), plan, options);
+    const double error = error_of(entries, made);
+    if (error <= tolerance && (!best || made.storage().bytes < best->storage().bytes))
+      best = std::move(made);
+    const double noise = error * error - exact.left_out;
+    if (noise <= 0 || (best && error <= tolerance && error >= kNearAim * tolerance)) break;
+    allowed *= (wanted - exact.left_out) / noise;
+  }
+  return best;
+}
+
+/// The fewest bytes that reach the tolerance, among the plans that promise most; A itself, in few
+/// bits, if no other does.
 Approximation within_tolerance(const LinearOperator& A,
                                const Matrix& entries,
                                const ButterflyOptions& options,
                                double bytes) {
-  const double tolerance = options.frobenius_tolerance;
-  const double truncated = std::max(kTruncated * tolerance, kExactError);
-  const double rounded = kRounded * tolerance * kRounded * tolerance;
+  const double truncated = kTruncated * options.frobenius_tolerance;
+  const double rounded =
+      (1 - kTruncated * kTruncated) * options.frobenius_tolerance * options.frobenius_tolerance;
   BlockSamples samples(entries, options.seed);
-  std::vector<Choice> candidates;
+  std::vector<Choice> choices;
+  const auto consider = [&](Plan plan) {
+    const Estimate estimate = estimate_of(samples, plan, kEstimateSlack * truncated);
+    if (estimate.energies.empty()) return;
+    const double takes = widths_within_error(plan, estimate.energies, rounded).bytes;
+    choices.push_back({std::move(plan), std::sqrt(estimate.left_out), takes});
+  };
   for (const Index rank : ranks_of(A, options.block_rank)) {
-    for (Plan& plan : plans_of(A, options, rank)) {
-      if (plan.numbers() >= static_cast<double>(entries.size())) continue;
-      const double hopeless = kEstimateSlack * truncated;
-      const Estimate estimate = estimate_of(samples, plan, hopeless);
-      if (estimate.energies.empty()) continue;
-      const double takes = widths_within_error(plan, estimate.energies, rounded).bytes;
-      candidates.push_back({std::move(plan), std::sqrt(estimate.left_out), takes});
-    }
+    for (Plan& plan : plans_of(A, options, rank)) consider(std::move(plan));
   }
-  std::stable_sort(candidates.begin(),
-                   candidates.end(),
-                   [](const Choice& one, const Choice& other) { return one.bytes < other.bytes; });
-  Plan whole;
-  whole.rest = {1, A.rows(), 1, 1, 1, A.cols()};
-  candidates.push_back({whole, 0, 0});
-  for (const Choice& choice : candidates) {
-    const Fit exact = fitted_in_doubles(entries, choice.plan, truncated);
-    if (exact.factors.empty()) continue;
-    const Widths widths = widths_within_error(choice.plan, exact.energies, rounded);
-    if (widths.bytes > bytes) refuse(bytes);
-    return result_of(fitted(entries, choice.plan, widths.bits, 1), choice.plan, options);
+  std::stable_sort(choices.begin(), choices.end(), [](const Choice& one, const Choice& other) {
+    return one.bytes < other.bytes;
+  });
+  const Plan whole = whole_of(A);
+  const double whole_bytes =
+      widths_within_error(
+          whole, {Vector::Constant(A.cols(), 1 / static_cast<double>(A.cols()))}, rounded)
+          .bytes;
+  std::optional<Approximation> best;
+  for (std::size_t k = 0; k < std::min(choices.size(), kTriedForTolerance) && !best; ++k) {
+    if (choices[k].bytes < std::min(bytes, whole_bytes))
+      best = reaching(entries, choices[k].plan, options);
+    if (best && static_cast<double>(best->storage().bytes) > bytes) best.reset();
   }
-  refuse(bytes);
+  if (!best) best = reaching(entries, whole, options);
+  if (!best || static_cast<double>(best->storage().bytes) > bytes) {
+    throw BudgetTooSmall(
+        fmt::format("{}: none of the plans that were tried has an error of {:g} in {:.0f} bytes",
+                    kButterfly,
+                    options.frobenius_tolerance,
+                    bytes));
+  }
+  return std::move(*best);
 }
 
 }  // namespace
@@ -277,10 +347,13 @@ void ButterflyOptions::visit(OptionVisitor& v) {
   v.visit("frobenius_tolerance",
           frobenius_tolerance,
           "if positive: the fewest bytes with |A - B|_F <= t |A|_F");
-  v.visit("block_rank", block_rank, "rank of the blocks; 0: chosen");
-  v.visit_enum("row_order", row_order, "order of the rows: natural or with reversed digits");
-  v.visit_enum("col_order", col_order, "order of the columns");
-  v.visit("seed", seed, "seed of the samples that rank and orders are chosen by");
+  v.visit("block_rank", block_rank, "rank r of the blocks; 0: chosen from 1 to 32");
+  v.visit_enum("row_order",
+               row_order,
+               "order of the rows: natural, with the digits of their numbers reversed, or chosen "
+               "by samples");
+  v.visit_enum("col_order", col_order, "order of the columns, likewise");
+  v.visit("seed", seed, "seed of the sampled blocks by which rank and orders are chosen");
 }
 
 Approximation butterfly(const LinearOperator& A,
@@ -308,10 +381,9 @@ Approximation butterfly(const LinearOperator& A,
                            : default_budget(A.rows(), A.cols()).bytes(A.rows(), A.cols());
   require_memory(16.0 * static_cast<double>(held.values().size()),
                  fmt::format("{}: the stages", butterflies::kButterfly));
-  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
   if (tolerance > 0) {
     return butterflies::within_tolerance(
-        A, held.values(), options, options.budget.is_set() ? bytes : kNoLimit);
+        A, held.values(), options, options.budget.is_set() ? bytes : butterflies::kNoLimit);
   }
   return butterflies::within_bytes(A, held.values(), options, bytes);
 }

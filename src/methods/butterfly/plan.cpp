@@ -16,6 +16,9 @@ namespace {
 /// Ranks that are compared, and the divisors by which the first stage splits the columns at most.
 constexpr std::array<Index, 14> kRanks{1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 32};
 constexpr Index kMaxFirstSplits = 4;
+/// Rows of a group beyond which there is no further stage: its singular vectors take s^3
+/// operations, and a large prime divisor is no structure.
+constexpr Index kMaxGroup = 128;
 /// Orders of the prime divisors that are compared.
 constexpr std::size_t kMaxRadixOrders = 6;
 /// Widths of the values.
@@ -34,27 +37,19 @@ std::vector<Index> prime_divisors(Index n) {
   return primes;
 }
 
-/// Index i with the digit of the last radix first.
-Index digits_reversed(Index i, const std::vector<Index>& radices) {
-  Index reversed = 0;
-  for (const Index radix : radices) {
-    reversed = reversed * radix + i % radix;
-    i /= radix;
-  }
-  return reversed;
-}
-
 std::vector<Arrangement> arrangements(const LinearOperator& A, const ButterflyOptions& options) {
-  const auto orders = [](ButterflyOrder order) -> std::vector<bool> {
-    if (order == ButterflyOrder::kAuto) return {false, true};
-    return {order == ButterflyOrder::kReversed};
+  const auto orders = [](ButterflyOrder order, const std::vector<Index>& radices) {
+    // One digit has no other order.
+    if (radices.size() < 2) return std::vector<bool>{false};
+    if (order == ButterflyOrder::kAuto) return std::vector<bool>{false, true};
+    return std::vector<bool>{order == ButterflyOrder::kReversed};
   };
   std::vector<Arrangement> list;
   std::vector<Index> rows = prime_divisors(A.rows());
   const std::vector<Index> cols = prime_divisors(A.cols());
   for (std::size_t k = 0; k < kMaxRadixOrders; ++k) {
-    for (const bool rows_reversed : orders(options.row_order)) {
-      for (const bool cols_reversed : orders(options.col_order))
+    for (const bool rows_reversed : orders(options.row_order, rows)) {
+      for (const bool cols_reversed : orders(options.col_order, cols))
         list.push_back({rows, A.rows() == A.cols() ? rows : cols, rows_reversed, cols_reversed});
     }
     if (!std::next_permutation(rows.begin(), rows.end())) break;
@@ -62,9 +57,9 @@ std::vector<Arrangement> arrangements(const LinearOperator& A, const ButterflyOp
   return list;
 }
 
-/// Stages as long as they save numbers. The first one splits the columns by the product of
-/// `first_splits` divisors, the others by one each: the more, the fewer entries have the blocks of
-/// all stages, and the more numbers there are.
+/// Adds stages while they save numbers. The first stage splits the columns by the product of
+/// `first_splits` divisors, each later one by one divisor. A larger first split makes the blocks of
+/// all stages smaller, so that they have a lower rank, but stores more numbers.
 Plan plan_of(
     Index rows, Index cols, const Arrangement& arrangement, Index rank, Index first_splits) {
   Plan plan{rank, arrangement, {}, {}};
@@ -76,7 +71,8 @@ Plan plan_of(
   stage.cols = cols;
   const auto& radices = arrangement.col_radices;
   auto split = radices.begin();
-  while (split != radices.end()) {
+  const Index largest_group = std::max(4 * rank, kMaxGroup);
+  while (split != radices.end() && stage.in_group <= largest_group) {
     stage.splits = *split++;
     for (; plan.stages.empty() && first_splits > 1 && split != radices.end(); --first_splits)
       stage.splits *= *split++;
@@ -141,20 +137,37 @@ Widths widths_where(const Plan& plan, const Energies& energies, bool dearest, co
 
 }  // namespace
 
+Index place_of(Index i, bool reversed, const std::vector<Index>& radices) {
+  if (!reversed) return i;
+  Index place = 0;
+  for (const Index radix : radices) {
+    place = place * radix + i % radix;
+    i /= radix;
+  }
+  return place;
+}
+
 std::vector<Index> places_of(Index n, bool reversed, const std::vector<Index>& radices) {
-  std::vector<Index> places = index_range(0, n);
-  if (!reversed) return places;
-  for (Index i = 0; i < n; ++i) places[static_cast<std::size_t>(digits_reversed(i, radices))] = i;
+  std::vector<Index> places(static_cast<std::size_t>(n));
+  for (Index i = 0; i < n; ++i)
+    places[static_cast<std::size_t>(place_of(i, reversed, radices))] = i;
   return places;
+}
+
+Plan whole_of(const LinearOperator& A) {
+  Plan plan;
+  plan.rest = {1, A.rows(), 1, 1, 1, A.cols()};
+  return plan;
 }
 
 std::vector<Plan> plans_of(const LinearOperator& A, const ButterflyOptions& options, Index rank) {
   std::vector<Plan> plans;
   const std::vector<Arrangement> all = arrangements(A, options);
-  for (Index first_splits = 1; first_splits <= kMaxFirstSplits; ++first_splits) {
+  const auto most = static_cast<Index>(all.front().col_radices.size());
+  for (Index first_splits = 1; first_splits <= std::min(kMaxFirstSplits, most); ++first_splits) {
     for (const Arrangement& arrangement : all) {
       Plan plan = plan_of(A.rows(), A.cols(), arrangement, rank, first_splits);
-      if (!plan.stages.empty() || first_splits == 1) plans.push_back(std::move(plan));
+      if (!plan.stages.empty()) plans.push_back(std::move(plan));
     }
   }
   return plans;

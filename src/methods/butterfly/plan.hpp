@@ -22,6 +22,9 @@ struct Arrangement {
   }
 };
 
+/// Index i with the order of its digits reversed, if asked for: the place of row or column i of A
+/// in the arranged matrix. The digits have these radices, the last one first.
+Index place_of(Index i, bool reversed, const std::vector<Index>& radices);
 /// Row or column of A at each place of the arranged matrix.
 std::vector<Index> places_of(Index n, bool reversed, const std::vector<Index>& radices);
 
@@ -61,11 +64,14 @@ struct Plan {
   }
 };
 
-/// All plans of a rank: those with the most numbers last.
+/// All plans of a rank, by the number of divisors in the first split.
 std::vector<Plan> plans_of(const LinearOperator& A, const ButterflyOptions& options, Index rank);
 
 /// The ranks to compare, ascending; the given one alone, if it is not 0.
 std::vector<Index> ranks_of(const LinearOperator& A, Index given);
+
+/// A itself, without stages.
+Plan whole_of(const LinearOperator& A);
 
 // ------------------------------------------------------------------------------ Bits per value
 
@@ -76,10 +82,11 @@ using Energies = std::vector<Vector>;
 struct Widths {
   std::vector<std::vector<int>> bits;  ///< a number for each column of each factor
   double bytes = 0;
-  double squared_error = 0;  ///< expected, relative
+  double squared_error = 0;  ///< relative, as expected for normal values
 };
 
-/// The fewest bytes with that squared error, beside `left_out` by the ranks.
+/// The fewest bytes whose expected rounding error, squared and relative, is at most
+/// `squared_error`; 64 bits everywhere if none is.
 Widths widths_within_error(const Plan& plan, const Energies& energies, double squared_error);
 
 /// The least error within the bytes; the fewest bytes if it is that of rounding.

@@ -167,7 +167,11 @@ Fit fitted(const Matrix& A,
         rest.parts()[static_cast<std::size_t>(part)];
   }
   fit.energies.push_back(values.colwise().squaredNorm() / std::max(squared_norm, kTiny));
-  if (plan.stages.empty()) values /= unit;
+  if (plan.stages.empty()) {
+    values /= unit;
+    fit.factors.push_back(make_factor("A", rounded_values(values, bits.back(), kValuesPerScale)));
+    return fit;
+  }
   fit.factors.push_back(make_factor(
       "C", KroneckerSparse(pattern, rounded_values(values, bits.back(), kValuesPerScale))));
   if (a.cols_reversed) fit.factors.push_back(make_factor("Q", Permutation(col_at)));
