@@ -136,7 +136,6 @@ def kronecker(
     progress: Progress = None,
     max_seconds: float | None = None,
 ) -> Approximation: ...
-
 def butterfly(
     A: Any,
     *,

@@ -590,6 +590,30 @@ def packed_peers(context):
     return document
 
 
+def structure_table(document):
+    rows = []
+    for row in document["rows"]:
+        cells = [f"{error_text(found['error'])} {found['method']}, {error_text(found['sperr'])}, {error_text(found['sz3'])}"
+                 for found in row["shares"]]
+        rows.append([row["matrix"], *cells, percent(row["zstd"])])
+    titles = [percent(found["share"]) for found in document["rows"][0]["shares"]]
+    return with_source(markdown(["matrix", *titles, "zstd"], rows), document)
+
+
+def error_text(error):
+    return "-" if error is None else "0" if error == 0 else f"{error:.1e}"
+
+
+@figure("structure", "3", {"structure": structure_table})
+def structure(context):
+    document = context.script("structure", "--program", context.program, needs=["numpy", "imagecodecs", "zstandard"])
+    rows = [{"matrix": row["matrix"], "zstd": rounded(row["zstd"] / (8 * document["order"]**2), 3),
+             "shares": [{key: rounded(value, 3) if isinstance(value, float) else value for key, value in found.items()
+                         if key in ("share", "error", "method", "bytes", "sperr", "sz3")} for found in row["shares"]]}
+            for row in document["results"]]
+    return {"rows": rows}
+
+
 # The Python package compared with others in the same process
 
 PYTHON_SVD = ["matapprox", "matapprox, randomized", "sklearn randomized_svd", "sklearn TruncatedSVD", "fbpca pca", "scipy svds", "primme svds"]

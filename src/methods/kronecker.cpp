@@ -368,7 +368,7 @@ Approximation kronecker(const LinearOperator& A,
   }
   KroneckerSum sum(std::move(content));
   summary.rank = sum.count();
-  summary.form = sum.description();
+  summary.form = fmt::format("{} term{}", sum.count(), sum.count() == 1 ? "" : "s");
   return {{make_factor("K", std::move(sum))}, std::move(summary)};
 }
 

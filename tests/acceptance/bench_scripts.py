@@ -30,6 +30,7 @@ SCRIPTS = {
     "cuda_torch": ([], ["torch"]),
     "digits": (["{folder}/digits"], ["sklearn"]),
     "large_kernel": (["--program", "{program}"], NUMPY),
+    "structure": (["--program", "{program}"], ["numpy", "imagecodecs", "zstandard"]),
     "packed_peers": (["{program}", "1", "1"], [*SKLEARN, "PIL", "zfpy", "pysz", "pyfaust"]),
     "packed_product": (["--program", "{bench}", "--rounds", "1"], ["{bench}", *SCIPY, "threadpoolctl"]),
     "python_binding": (["--program", "{program}"], [*SCIPY, "matapprox"]),

@@ -212,12 +212,12 @@ Approximation result_of(Fit fit, const Plan& plan, const ButterflyOptions& optio
   summary.seed = options.seed;
   summary.options = list_options(options);
   summary.rank = plan.stages.empty() ? std::min(plan.rest.in_group, plan.rest.cols) : plan.rank;
-  const auto order = [](bool reversed) { return reversed ? "reversed" : "natural"; };
-  summary.form = plan.stages.empty() ? "no stages"
-                                     : fmt::format("{} factors, rows {}, columns {}",
-                                                   plan.stages.size() + 1,
-                                                   order(plan.arrangement.rows_reversed),
-                                                   order(plan.arrangement.cols_reversed));
+  const Arrangement& a = plan.arrangement;
+  const char* order = "";
+  if (a.rows_reversed) order = a.cols_reversed ? ", reversed" : ", reversed rows";
+  if (!a.rows_reversed && a.cols_reversed) order = ", reversed cols";
+  summary.form =
+      plan.stages.empty() ? "no stages" : fmt::format("{} stages{}", plan.stages.size(), order);
   return {std::move(fit.factors), std::move(summary)};
 }
 

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Matrices with structure: what `best` makes of them within 0.5, 1, 3 and 10 % of their bytes, beside compressors.
+
+    structure.py [--program FILE] [--order 1024] [--small] [--json FILE] [NAME ...]
+
+Generates the matrices (NumPy, seed 1) and stores each within the shares of 8 N^2 bytes by `best`, by SPERR at that rate and by
+SZ3 with the smallest error bound that fits (both by imagecodecs). `zstd -19` of the raw numbers is lossless. Errors are
+|A - B|_F / |A|_F.
+"""
+import tempfile
+
+import imagecodecs
+import numpy as np
+import zstandard
+from common import command_json, parser, write
+
+SHARES = (0.005, 0.01, 0.03, 0.1)
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+def toeplitz(n, form):
+    diagonals = rng().standard_normal(2 * n - 1)
+    i, j = np.indices((n, n))
+    return {"toeplitz": diagonals[i - j + n - 1], "hankel": diagonals[i + j], "circulant": diagonals[(i - j) % n]}[form]
+
+
+def lattice(n):
+    side = round(n ** 0.5)
+    return np.stack(np.meshgrid(np.arange(side), np.arange(side), indexing="ij"), -1).reshape(-1, 2) / side
+
+
+def lattice_kernel(n):
+    points = lattice(n)
+    distance = np.linalg.norm(points[:, None] - points[None], axis=-1) * np.sqrt(3) / 0.1
+    return (1 + distance) * np.exp(-distance)
+
+
+def inverse_laplacian(n):
+    side = round(n ** 0.5)
+    line = 2 * np.eye(side) - np.eye(side, k=1) - np.eye(side, k=-1)
+    return np.linalg.inv(np.kron(line, np.eye(side)) + np.kron(np.eye(side), line) + 0.01 * np.eye(side * side))
+
+
+def kronecker(n, terms):
+    side, random = round(n ** 0.5), rng()
+    return sum(np.kron(random.standard_normal((side, side)), random.standard_normal((side, side))) for _ in range(terms))
+
+
+def hadamard(n, permuted=False):
+    result = np.ones((1, 1))
+    while len(result) < n:
+        result = np.block([[result, result], [result, -result]])
+    return result[rng().permutation(n)][:, rng().permutation(n)[::-1]] if permuted else result
+
+
+def butterfly(n):
+    result, random, i, distance = np.eye(n), rng(), np.arange(n), 1
+    while distance < n:
+        stage = np.zeros((n, n))
+        stage[i, i], stage[i, i ^ distance] = random.standard_normal((2, n))
+        result, distance = result @ stage, 2 * distance
+    return result
+
+
+def cosines(n):
+    i = np.arange(n)
+    result = np.sqrt(2 / n) * np.cos(np.pi * np.outer(i, i + 0.5) / n)
+    result[0] /= np.sqrt(2)
+    return result
+
+
+def fourier(n):
+    i = np.arange(n)
+    return np.cos(2 * np.pi * (np.outer(i, i) % n) / n)
+
+
+def irregular_fourier(n):
+    return np.cos(2 * np.pi * np.outer(np.sort(rng().random(n)), np.arange(n)))
+
+
+def waves(n):
+    points = np.linspace(0, 1, n)
+    distance = np.abs(points[:, None] - points[None] - 1.2)
+    return np.cos(300 * distance) / distance
+
+
+def low_rank_and_sparse(n):
+    random = rng()
+    result = random.standard_normal((n, 5)) @ random.standard_normal((5, n))
+    chosen = random.random((n, n)) < 0.01
+    return np.where(chosen, 20 * random.standard_normal((n, n)), result)
+
+
+def attention(n):
+    random, i = rng(), np.arange(n)
+    scores = random.standard_normal((n, 16)) @ random.standard_normal((16, n)) / 4 - np.abs(i[:, None] - i[None]) / 32
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def ridge(n):
+    x, y = np.sort(rng().random(n)), np.sort(np.random.default_rng(2).random(n))
+    return 1 / (x[:, None] - y[None] + 1e-6)
+
+
+MATRICES = {
+    "Toeplitz": lambda n: toeplitz(n, "toeplitz"),
+    "Hankel": lambda n: toeplitz(n, "hankel"),
+    "circulant": lambda n: toeplitz(n, "circulant"),
+    "kernel on a lattice": lattice_kernel,
+    "inverse of a 2-D Laplacian": inverse_laplacian,
+    "Kronecker product": lambda n: kronecker(n, 1),
+    "sum of three Kronecker products": lambda n: kronecker(n, 3),
+    "Hadamard": hadamard,
+    "Hadamard, permuted": lambda n: hadamard(n, True),
+    "random butterfly": butterfly,
+    "cosine transform": cosines,
+    "real part of the Fourier transform": fourier,
+    "Fourier, irregular points": irregular_fourier,
+    "waves, cos(300 r) / r": waves,
+    "rank 5 and 1 % scattered entries": low_rank_and_sparse,
+    "attention with positions": attention,
+    "1 / (x - y + 1e-6)": ridge,
+    "normal noise": lambda n: rng().standard_normal((n, n)),
+}
+
+
+def error(A, B):
+    return float(np.linalg.norm(A - B) / np.linalg.norm(A))
+
+
+def sperr(A, share):
+    return error(A, imagecodecs.sperr_decode(imagecodecs.sperr_encode(A, 64 * share, "bpp")))
+
+
+def sz3(A, share):
+    """The smallest bound of the absolute error that fits, by bisection; nothing if none does."""
+    low, high, least = -12.0, 2.0, None
+    for _ in range(20):
+        middle = (low + high) / 2
+        data = imagecodecs.sz3_encode(A, abs=10**middle * np.abs(A).max())
+        if len(data) <= share * A.nbytes:
+            high, least = middle, error(A, imagecodecs.sz3_decode(data, A.shape, A.dtype).reshape(A.shape))
+        else:
+            low = middle
+    return least
+
+
+def main():
+    arguments = parser(__doc__, program="matapprox")
+    arguments.add_argument("--order", type=int, default=1024)
+    arguments.add_argument("names", nargs="*", help="only these matrices")
+    options = arguments.parse_args()
+    names = options.names or list(MATRICES)
+    if options.small:
+        options.order, names = 64, ["Toeplitz", "random butterfly"]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            A = np.ascontiguousarray(MATRICES[name](options.order))
+            path = f"{folder}/matrix.npy"
+            np.save(path, A)
+            row = {"matrix": name, "zstd": len(zstandard.ZstdCompressor(level=19).compress(A.tobytes())), "shares": []}
+            for share in SHARES:
+                if options.small and share < 0.1:
+                    continue
+                found = command_json(options.program, "best", path, "--budget", f"{100 * share:g}%")["result"]
+                row["shares"].append({"share": share, "error": found["relative_error"], "method": found["method"],
+                                      "form": found["form"], "bytes": found["stored_bytes"],
+                                      "sperr": sperr(A, share), "sz3": sz3(A, share)})
+            rows.append(row)
+    write(options, {"order": options.order, "results": rows})
+
+
+main()
