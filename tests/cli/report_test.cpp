@@ -102,7 +102,7 @@ TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
     EXPECT_EQ(image.values.rows(), 36);
     if (image.values.maxCoeff() == image.values.minCoeff()) ++blank;
   }
-  EXPECT_LE(blank, 1);  // the error map of hierarchical, which stores all entries of the mesh
+  EXPECT_LE(blank, 2);  // the error maps of hierarchical and butterfly, which may lose nothing
 }
 
 TEST(CliReport, PageIsWellFormedAndSelfContainedForAHostileName) {
