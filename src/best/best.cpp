@@ -301,6 +301,7 @@ Prediction try_all(const LinearOperator& A,
         trials.least_error() <= kRoundingOfProducts) {
       why = "not tried: the error of the best is that of rounding";
     } else if (in_bytes) {
+      const StopScope scope(control, "best");
       why = why_not(A, candidate, facts, options, traits, prediction, trials);
     }
     if (why.empty()) {
