@@ -343,7 +343,18 @@ Approximation kronecker(const LinearOperator& A,
   summary.method = kKronecker;
   summary.seed = options.seed;
   summary.options = list_options(options);
-  if (entries.isZero(0)) return {{zero_sum(shape)}, std::move(summary)};
+  if (entries.isZero(0)) {
+    Approximation zero({zero_sum(shape)}, std::move(summary));
+    const auto takes = static_cast<double>(zero.storage().bytes);
+    if (options.budget.is_set() && takes > bytes) {
+      throw BudgetTooSmall(fmt::format("{}: zero takes {:.0f} bytes, more than the budget of {}",
+                                       kKronecker,
+                                       takes,
+                                       options.budget.text()),
+                           takes);
+    }
+    return zero;
+  }
   require_memory(2 * all_bytes, fmt::format("{}: the rearranged matrix", kKronecker));
   const TermSymmetry symmetry = symmetry_of(entries, shape);
   const DenseOperator R(reduced(entries, shape, symmetry));

@@ -114,6 +114,8 @@ TEST(Kronecker, PrimesAndZerosAreNoObstacle) {
             1e-12);
   const Approximation zero = kronecker(DenseOperator(Matrix::Zero(12, 20)));
   EXPECT_EQ(test::dense_of(zero), Matrix::Zero(12, 20));
+  EXPECT_THROW(kronecker(DenseOperator(Matrix::Zero(2, 2)), {.budget = parse_budget("7B")}),
+               BudgetTooSmall);
 }
 
 TEST(Kronecker, TakesTheGivenSizesOfSidesWithoutUsefulDivisors) {
