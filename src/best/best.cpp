@@ -225,6 +225,8 @@ std::string why_not(const LinearOperator& A,
       return expected > enough
                  ? "not expected to be as near in as few bytes, by samples of its entries"
                  : "";
+    } catch (const Interrupted&) {
+      throw;
     } catch (const Error& error) {
       return error.what();
     }
@@ -302,7 +304,12 @@ Prediction try_all(const LinearOperator& A,
       why = "not tried: the error of the best is that of rounding";
     } else if (in_bytes) {
       const StopScope scope(control, "best");
-      why = why_not(A, candidate, facts, options, traits, prediction, trials);
+      try {
+        why = why_not(A, candidate, facts, options, traits, prediction, trials);
+      } catch (const Interrupted&) {
+        trials.mark_interrupted();
+        why = "not tried: stopped before";
+      }
     }
     if (why.empty()) {
       trials.try_method(std::move(candidate));

@@ -139,12 +139,11 @@ TEST(Butterfly, ReachesAToleranceForMatricesOfMostlyZeros) {
   }
 }
 
-TEST(Butterfly, SamplesBlocksThatCount) {
-  // All but a sixteenth of the rows and columns is zero.
+TEST(Butterfly, ColumnsOfZerosTakeNoBits) {
   Matrix A = Matrix::Zero(256, 256);
   A.topLeftCorner(16, 16) = test::random_matrix(16, 16, 4);
   const Approximation B = butterfly(DenseOperator(A), {.budget = parse_budget("10%")});
-  EXPECT_LT(butterfly_error(A, B), 0.05);
+  EXPECT_LT(butterfly_error(A, B), 1e-13);
 }
 
 TEST(Butterfly, LargePrimesEndTheStages) {

@@ -89,20 +89,18 @@ class Rest {
     const Index blocks = stage.parts * stage.splits * stage.groups;
     Matrix values(stage.parts * stage.in_group * stage.groups, stage.splits * stage.rank);
     Matrix squares(stage.in_group, blocks);
+    const auto part = [&](Index number) { return number / (stage.splits * stage.groups); };
+    const auto split = [&](Index number) { return number / stage.groups % stage.splits; };
+    const auto group = [&](Index number) { return number % stage.groups; };
     const auto block = [&](Index number) -> Matrix {
-      const Index part = number / (stage.splits * stage.groups);
-      const Index split = number / stage.groups % stage.splits;
-      const Index group = number % stage.groups;
-      return parts_[static_cast<std::size_t>(part)](
-          Eigen::seqN(group, stage.in_group, stage.groups), Eigen::seqN(split * width, width));
+      return parts_[static_cast<std::size_t>(part(number))](
+          Eigen::seqN(group(number), stage.in_group, stage.groups),
+          Eigen::seqN(split(number) * width, width));
     };
     const auto vectors_at = [&](Matrix& V, Index number) {
-      const Index part = number / (stage.splits * stage.groups);
-      const Index split = number / stage.groups % stage.splits;
-      const Index group = number % stage.groups;
-      return V(
-          Eigen::seqN(part * stage.in_group * stage.groups + group, stage.in_group, stage.groups),
-          Eigen::seqN(split * stage.rank, stage.rank));
+      const Index first = part(number) * stage.in_group * stage.groups + group(number);
+      return V(Eigen::seqN(first, stage.in_group, stage.groups),
+               Eigen::seqN(split(number) * stage.rank, stage.rank));
     };
     parallel_for(blocks, [&](Index number) {
       const LeftVectors left = left_vectors(block(number));
@@ -111,21 +109,21 @@ class Rest {
     });
     energies = Vector::Zero(stage.splits * stage.rank);
     for (Index number = 0; number < blocks; ++number) {
-      const Index split = number / stage.groups % stage.splits;
-      energies.segment(split * stage.rank, stage.rank) += squares.col(number).head(stage.rank);
+      energies.segment(split(number) * stage.rank, stage.rank) +=
+          squares.col(number).head(stage.rank);
     }
     if (norm_ > 0) energies /= norm_;
     left_out_ += squares.bottomRows(stage.in_group - stage.rank).sum();
     KroneckerSparse factor(stage.pattern(), rounded_values(scale * values, bits, 0));
     values = factor.values().columns(index_range(0, values.cols())) / scale;
     std::vector<Matrix> next(static_cast<std::size_t>(stage.parts * stage.splits));
-    for (Matrix& part : next) part.resize(stage.rank * stage.groups, width);
+    for (Matrix& each : next) each.resize(stage.rank * stage.groups, width);
     parallel_for(blocks, [&](Index number) {
       const Matrix U = vectors_at(values, number);
       // The rounded vectors are nearly orthonormal.
       const Matrix fitted = (U.transpose() * U).ldlt().solve(U.transpose() * block(number));
       next[static_cast<std::size_t>(number / stage.groups)](
-          Eigen::seqN(number % stage.groups, stage.rank, stage.groups), Eigen::all) = fitted;
+          Eigen::seqN(group(number), stage.rank, stage.groups), Eigen::all) = fitted;
     });
     parts_ = std::move(next);
     return factor;
