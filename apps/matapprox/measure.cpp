@@ -1,6 +1,6 @@
 #include "command_parts.hpp"
 #include "matapprox/core/visible_text.hpp"
-#include "report/comparison.hpp"
+#include "matapprox/measure/compare.hpp"
 #include "report/findings.hpp"
 
 namespace matapprox::app {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "matapprox/measure/compare.hpp"
 #include "report/best_page.hpp"
-#include "report/comparison.hpp"
 #include "report/findings.hpp"
 #include "report/terminal_table.hpp"
 

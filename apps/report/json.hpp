@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "report/comparison.hpp"
+#include "matapprox/measure/compare.hpp"
 
 namespace matapprox::report {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "report/comparison.hpp"
+#include "matapprox/measure/compare.hpp"
 
 namespace matapprox {
 

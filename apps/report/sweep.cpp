@@ -10,9 +10,9 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/kernels/lapack.hpp"
+#include "matapprox/measure/compare.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
-#include "report/comparison.hpp"
 #include "report/findings.hpp"
 #include "report/plot.hpp"
 
@@ -103,7 +103,7 @@ void add_point(const ComparisonRow& row, std::vector<SweepPoint>& points) {
                     was_cut_short(row)});
 }
 
-bool is_iterative(const ComparisonEntry& entry) { return entry.method->has_option("factors"); }
+bool is_iterative(const std::string& name) { return compared_method(name).has_option("factors"); }
 
 /// Storage of Chord without a budget, and the part of one factor; 0 if the caller sets its size or
 /// if factors differ.
@@ -142,7 +142,7 @@ constexpr double kIterativeShare = 0.4;
 
 /// One fit to be made.
 struct SweepTask {
-  ComparisonEntry entry;
+  std::string method;
   double share;
 };
 
@@ -201,8 +201,8 @@ class Sweeper {
       sweep_.shares.push_back(share);
       for (const ComparisonRow& row : comparison_.rows) {
         if (row.method == "as_is") continue;
-        SweepTask task{comparison_entry(row.method), share};
-        (is_iterative(task.entry) ? later : tasks).push_back(task);
+        SweepTask task{row.method, share};
+        (is_iterative(task.method) ? later : tasks).push_back(task);
       }
     }
     tasks.insert(tasks.end(), later.begin(), later.end());
@@ -212,18 +212,17 @@ class Sweeper {
   void fit(const SweepTask& task, std::size_t fits_left) {
     const double left = max_seconds_ - control_.seconds();
     if (control_.interrupted()) return absent(task, "interrupted");
-    const bool iterative = is_iterative(task.entry);
+    const bool iterative = is_iterative(task.method);
     const double mine = iterative ? left : left - kIterativeShare * max_seconds_;
     if (mine <= 0) return absent(task, "the time limit for these fits was reached");
     ComparisonOptions options = options_;
     options.max_seconds =
         std::min(options_.max_seconds, iterative ? mine / static_cast<double>(fits_left) : mine);
     const double numbers = std::floor(task.share * sweep_.base_numbers);
-    const StorageBudget budget{StorageBudget::Unit::kNumbers, numbers, options.precision};
-    NamedOptions named = entry_options(task.entry, budget, options);
-    if (iterative) use_fewer_factors(numbers, named);
+    options.budget = {StorageBudget::Unit::kNumbers, numbers, options.precision};
+    if (iterative) use_fewer_factors(numbers, options);
     const ComparisonRow row =
-        run_entry(A_, task.entry, named, comparison_.facts, options, control_, events_);
+        compare_one(A_, task.method, comparison_.facts, options, control_, events_);
     if (row.ok()) {
       add_point(row, sweep_.points);
     } else {
@@ -231,18 +230,19 @@ class Sweeper {
     }
   }
 
-  void use_fewer_factors(double numbers, NamedOptions& named) {
+  void use_fewer_factors(double numbers, ComparisonOptions& options) {
     const ChordSize size = chord_size(A_.rows(), options_);
     if (size.factor == 0 || numbers >= size.whole || numbers < size.factor) return;
-    named.emplace_back("factors", fmt::format("{:.0f}", std::floor(numbers / size.factor)));
+    options.settings.push_back(
+        {"chord", "factors", fmt::format("{:.0f}", std::floor(numbers / size.factor))});
     sweep_.has_fewer_factors = true;
   }
 
   void absent(const SweepTask& task, const std::string& reason) {
     // Messages of a method start with its name.
-    const std::string prefix = std::string(task.entry.method->name) + ": ";
+    const std::string prefix = std::string(compared_method(task.method).name) + ": ";
     const bool named = reason.rfind(prefix, 0) == 0;
-    absences_[named ? reason.substr(prefix.size()) : reason][shown_name(task.entry.name)].push_back(
+    absences_[named ? reason.substr(prefix.size()) : reason][shown_name(task.method)].push_back(
         share_name(task.share));
   }
 

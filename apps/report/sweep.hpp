@@ -6,7 +6,7 @@
 
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/run_control.hpp"
-#include "report/comparison.hpp"
+#include "matapprox/measure/compare.hpp"
 
 namespace matapprox::report {
 

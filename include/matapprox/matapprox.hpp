@@ -67,6 +67,7 @@
 #include "matapprox/kernels/chord.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/kernels/lapack.hpp"
+#include "matapprox/measure/compare.hpp"
 #include "matapprox/measure/measure.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/butterfly.hpp"

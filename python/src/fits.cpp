@@ -14,10 +14,10 @@
 #include "matapprox/best/best.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/io/saved_approximation.hpp"
+#include "matapprox/measure/compare.hpp"
 #include "matapprox/measure/run.hpp"
 #include "matapprox/methods/chord.hpp"
 #include "python.hpp"
-#include "report/comparison.hpp"
 
 namespace matapprox::python {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/comparison.hpp"
+#include "matapprox/measure/compare.hpp"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,7 @@
 namespace matapprox {
 namespace {
 
-using report::comparison_entry;
-using report::ComparisonEntry;
-using report::entry_options;
-using report::kSymmetricSvd;
-using report::run_entry;
+constexpr const char* kSymmetricSvd = "truncated_svd_symmetric";
 
 void check(const LinearOperator& A, const ComparisonOptions& options) {
   const Index largest = std::min(A.rows(), A.cols());
@@ -35,15 +31,15 @@ void check(const LinearOperator& A, const ComparisonOptions& options) {
 
 /// Throws InvalidArgument for a method that is named twice and for settings without effect: those
 /// of a method that does not run, and those that a later one replaces.
-void check_effect(const ComparisonOptions& options, const std::vector<ComparisonEntry>& chosen) {
+void check_effect(const ComparisonOptions& options, const std::vector<std::string>& chosen) {
   for (auto name = options.methods.begin(); name != options.methods.end(); ++name) {
     require(std::find(std::next(name), options.methods.end(), *name) == options.methods.end(),
             "compare: method {} is named twice",
             *name);
   }
   for (auto setting = options.settings.begin(); setting != options.settings.end(); ++setting) {
-    const auto runs = [&](const ComparisonEntry& entry) {
-      return entry.method->name == setting->method;
+    const auto runs = [&](const std::string& name) {
+      return compared_method(name).name == setting->method;
     };
     require(std::any_of(chosen.begin(), chosen.end(), runs),
             "compare: {}.{} is set, but {} is not among the methods that run",
@@ -60,19 +56,16 @@ void check_effect(const ComparisonOptions& options, const std::vector<Comparison
   }
 }
 
-std::vector<ComparisonEntry> entries(const LinearOperator& A,
-                                     const MatrixFacts& facts,
-                                     const ComparisonOptions& options) {
-  std::vector<ComparisonEntry> result;
-  for (const std::string& name : options.methods) result.push_back(comparison_entry(name));
-  if (!result.empty()) return result;
-  for (const Method& method : methods()) {
-    if (method.name == "exact") continue;  // the first row, as_is
-    result.push_back(comparison_entry(std::string(method.name)));
-    const bool also_symmetric = method.name == "truncated_svd" && facts.symmetric && A.rows() > 1;
-    if (also_symmetric) result.push_back(comparison_entry(kSymmetricSvd));
+std::vector<std::string> methods_to_run(const LinearOperator& A,
+                                        const MatrixFacts& facts,
+                                        const ComparisonOptions& options) {
+  if (!options.methods.empty()) return options.methods;
+  std::vector<std::string> names;
+  for (const std::string& name : comparison_methods()) {
+    if (name == "exact") continue;  // the first row, as_is
+    if (name != kSymmetricSvd || (facts.symmetric && A.rows() > 1)) names.push_back(name);
   }
-  return result;
+  return names;
 }
 
 /// True for entries in memory, few enough to examine each of them.
@@ -164,6 +157,47 @@ std::string basis_of(const ComparisonOptions& options, const StorageBudget& budg
                      options.budget.is_set() ? "" : ", what the Chord reference pattern stores");
 }
 
+/// Row of a method that threw. Messages of methods begin with their name, which the row already
+/// shows.
+ComparisonRow failed_row(const std::string& name,
+                         const NamedOptions& options,
+                         const std::string& reason) {
+  const std::string prefix = std::string(compared_method(name).name) + ": ";
+  ComparisonRow row;
+  row.method = name;
+  row.status = reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason;
+  row.options = options;
+  row.failure = std::current_exception();
+  return row;
+}
+
+/// Cost limit of a measurement after a fit; the minimum if the fit was interrupted.
+double multiplications_to_measure(const RunResult& result, bool interrupted) {
+  return interrupted ? 0 : result.multiplications;
+}
+
+/// Options of a run: those that the row's name implies, the seed, the size, and the settings.
+NamedOptions named_options(const std::string& name, const ComparisonOptions& options) {
+  const Method& method = compared_method(name);
+  NamedOptions named;
+  if (name == kSymmetricSvd) named.emplace_back("symmetric_storage", "true");
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (method.has_option(option)) named.emplace_back(option, value);
+  };
+  add("seed", fmt::format("{}", options.seed));
+  if (options.rank > 0) {
+    add("rank", fmt::format("{}", options.rank));
+  } else if (options.target_error == 0 && options.budget.is_set()) {
+    add("budget", options.budget.text());
+  }
+  for (const MethodSetting& setting : options.settings) {
+    if (setting.method == method.name) {
+      named = with_option(std::move(named), setting.option, setting.value);
+    }
+  }
+  return named;
+}
+
 }  // namespace
 
 bool ComparisonRow::reaches(double target) const {
@@ -224,109 +258,29 @@ ComparisonRow comparison_row(const std::string& name,
   return row;
 }
 
-Comparison compare(const LinearOperator& A,
-                   const ComparisonOptions& options,
-                   const RunControl& control,
-                   const ComparisonEvents& events) {
-  check(A, options);
-  Comparison comparison;
-  comparison.description = A.description();
-  comparison.facts = describe(A, options.measure, control);
-  comparison.seed = options.seed;
-  comparison.threads = threads();
-  const std::vector<ComparisonEntry> chosen = entries(A, comparison.facts, options);
-  check_effect(options, chosen);
-
-  StorageBudget budget = options.budget.is_set()
-                             ? options.budget
-                             : default_budget(A.rows(), A.cols(), options.precision);
-  budget.precision = options.precision;
-  comparison.basis = basis_of(options, budget);
-  {
-    const StopScope scope(control, "compare");
-    comparison.rows.push_back(as_is_row(A, options.measure, control));
-  }
-  for (const ComparisonEntry& entry : chosen) {
-    const NamedOptions named = entry_options(entry, budget, options);
-    comparison.rows.push_back(
-        run_entry(A, entry, named, comparison.facts, options, control, events));
-  }
-  return comparison;
+const Method& compared_method(const std::string& name) {
+  return find_method(name == kSymmetricSvd ? "truncated_svd" : name);
 }
 
-}  // namespace matapprox
-
-namespace matapprox::report {
-namespace {
-
-/// Row of an entry whose method threw. Messages of methods begin with their name, which the row
-/// already shows.
-ComparisonRow failed_row(const ComparisonEntry& entry,
-                         const NamedOptions& options,
-                         const std::string& reason) {
-  const std::string prefix = std::string(entry.method->name) + ": ";
-  ComparisonRow row;
-  row.method = entry.name;
-  row.status = reason.starts_with(prefix) ? reason.substr(prefix.size()) : reason;
-  row.options = options;
-  row.failure = std::current_exception();
-  return row;
-}
-
-/// Cost limit of a measurement after a fit; the minimum if the fit was interrupted.
-double multiplications_to_measure(const RunResult& result, bool interrupted) {
-  return interrupted ? 0 : result.multiplications;
-}
-
-}  // namespace
-
-ComparisonEntry comparison_entry(const std::string& name) {
-  if (name == kSymmetricSvd) {
-    return {name, &find_method("truncated_svd"), {{"symmetric_storage", "true"}}};
-  }
-  return {name, &find_method(name), {}};
-}
-
-NamedOptions entry_options(const ComparisonEntry& entry,
-                           const StorageBudget& budget,
-                           const ComparisonOptions& options) {
-  NamedOptions named = entry.fixed;
-  const auto add = [&](const std::string& name, const std::string& value) {
-    if (entry.method->has_option(name)) named.emplace_back(name, value);
-  };
-  add("seed", fmt::format("{}", options.seed));
-  if (options.rank > 0) {
-    add("rank", fmt::format("{}", options.rank));
-  } else if (options.target_error == 0) {
-    add("budget", budget.text());
-  }
-  for (const MethodSetting& setting : options.settings) {
-    if (setting.method != entry.method->name) continue;
-    std::erase_if(named, [&](const auto& option) { return option.first == setting.option; });
-    named.emplace_back(setting.option, setting.value);
-  }
-  return named;
-}
-
-ComparisonRow run_entry(const LinearOperator& A,
-                        const ComparisonEntry& entry,
-                        const NamedOptions& named,
-                        const MatrixFacts& facts,
-                        const ComparisonOptions& options,
-                        const RunControl& control,
-                        const ComparisonEvents& events) {
+ComparisonRow compare_one(const LinearOperator& A,
+                          const std::string& name,
+                          const MatrixFacts& facts,
+                          const ComparisonOptions& options,
+                          const RunControl& control,
+                          const ComparisonEvents& events) {
+  const NamedOptions named = named_options(name, options);
   if (control.interrupted()) {
-    ComparisonRow row = failed_row(entry, named, "interrupted before it started");
+    ComparisonRow row = failed_row(name, named, "interrupted before it started");
     row.interrupted = true;
     return row;
   }
-  if (events.started) events.started(entry.name);
+  if (events.started) events.started(name);
   RunControl run_control = control;
   run_control.max_seconds = options.max_seconds;
   run_control.target_error = options.target_error;
   run_control.restart_clock();
   try {
-    const RunResult result = run(*entry.method, A, named, options.precision, run_control);
+    const RunResult result = run(compared_method(name), A, named, options.precision, run_control);
     const bool interrupted = result.approximation.summary.termination == Termination::kInterrupted;
     RunControl measuring;
     // The best point of an interrupted fit is measured as fast as possible; a request to stop that
@@ -340,20 +294,48 @@ ComparisonRow run_entry(const LinearOperator& A,
       measured = measure(A, result.approximation, facts, affordable, measuring);
     } catch (const Interrupted&) {  // the fit is kept, without its error
     }
-    ComparisonRow row = comparison_row(entry.name, result, measured, interrupted || !measured);
+    ComparisonRow row = comparison_row(name, result, measured, interrupted || !measured);
     if (events.finished) events.finished(row, result);
     return row;
   } catch (const FileError&) {
     throw;  // from events.finished: a failure to write a result is not a failure of the method
   } catch (const Interrupted& stopped) {
-    ComparisonRow row = failed_row(entry, named, stopped.what());
+    ComparisonRow row = failed_row(name, named, stopped.what());
     row.interrupted = control.interrupted();
     return row;
   } catch (const Error& error) {
-    return failed_row(entry, named, error.what());
+    return failed_row(name, named, error.what());
   } catch (const std::bad_alloc&) {
-    return failed_row(entry, named, "ran out of memory");
+    return failed_row(name, named, "ran out of memory");
   }
 }
 
-}  // namespace matapprox::report
+Comparison compare(const LinearOperator& A,
+                   const ComparisonOptions& options,
+                   const RunControl& control,
+                   const ComparisonEvents& events) {
+  check(A, options);
+  Comparison comparison;
+  comparison.description = A.description();
+  comparison.facts = describe(A, options.measure, control);
+  comparison.seed = options.seed;
+  comparison.threads = threads();
+  const std::vector<std::string> chosen = methods_to_run(A, comparison.facts, options);
+  check_effect(options, chosen);
+
+  ComparisonOptions of_rows = options;
+  if (!options.budget.is_set())
+    of_rows.budget = default_budget(A.rows(), A.cols(), options.precision);
+  of_rows.budget.precision = options.precision;
+  comparison.basis = basis_of(options, of_rows.budget);
+  {
+    const StopScope scope(control, "compare");
+    comparison.rows.push_back(as_is_row(A, options.measure, control));
+  }
+  for (const std::string& name : chosen) {
+    comparison.rows.push_back(compare_one(A, name, comparison.facts, of_rows, control, events));
+  }
+  return comparison;
+}
+
+}  // namespace matapprox
