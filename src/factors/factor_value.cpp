@@ -147,6 +147,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const DictionaryMatrix& v) { return v.storage(); },
           [](const KroneckerSum& v) { return v.storage(); },
           [](const KroneckerSparse& v) { return v.storage(); },
+          [](const WaveletMatrix& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -178,6 +179,7 @@ std::string value_description(const FactorValue& value) {
           [](const DictionaryMatrix& v) { return "dictionary, " + v.description(); },
           [](const KroneckerSum& v) { return v.description(); },
           [](const KroneckerSparse& v) { return v.description(); },
+          [](const WaveletMatrix& v) { return v.description(); },
           [](const PlacedMatrix&) -> Text { return "dense, on several processes"; },
           [](const PlacedChord& v) {
             return fmt::format("chord chain of {}, on several processes", v.pattern().factors());
@@ -197,6 +199,7 @@ double value_multiplications(const FactorValue& value) {
                  [](const ToeplitzMatrix& v) { return v.multiplications(); },
                  [](const KroneckerSum& v) { return v.multiplications(); },
                  [](const KroneckerSparse& v) { return v.multiplications(); },
+                 [](const WaveletMatrix& v) { return v.multiplications(); },
                  [](const DictionaryMatrix& v) {
                    return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
                  },
@@ -214,6 +217,7 @@ bool is_packed(const FactorValue& value) {
                                [](const DictionaryMatrix&) { return true; },
                                [](const KroneckerSum&) { return true; },
                                [](const KroneckerSparse&) { return true; },
+                               [](const WaveletMatrix&) { return true; },
                                [](const auto&) { return false; }},
                     value);
 }
@@ -280,6 +284,7 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
                  [&](const ToeplitzMatrix& F) { return F.columns(transposed, J); },
                  [&](const DictionaryMatrix& F) { return F.columns(transposed, J); },
                  [&](const KroneckerSum& F) { return F.columns(transposed, J); },
+                 [&](const WaveletMatrix& F) { return F.columns(transposed, J); },
                  [&](const auto&) { return by_product(); }},
       value);
 }
@@ -425,6 +430,10 @@ std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, in
           },
           [&](KroneckerSparse& v) {
             v = KroneckerSparse(v.pattern(), multiplied(v.values(), exponent));
+            return true;
+          },
+          [&](WaveletMatrix& v) {
+            v = v.multiplied(exponent);
             return true;
           },
           [](auto&) { return false; }},

@@ -209,6 +209,19 @@ void write_content(const Location& group, const KroneckerSparse& K, Precision) {
   write_packed(group, K.values());
 }
 
+void write_content(const Location& group, const WaveletMatrix& W, Precision) {
+  const WaveletMatrix::Content& content = W.content();
+  hdf5::put_integer(group, "rows", content.rows);
+  hdf5::put_integer(group, "cols", content.cols);
+  hdf5::put_integer(group, "symmetric", content.symmetric ? 1 : 0);
+  hdf5::put_integer(group, "levels", content.levels);
+  hdf5::put_number(group, "step", content.step);
+  for (std::size_t k = 0; k < content.shifts.size(); ++k)
+    hdf5::put_integer(group, fmt::format("shift_{}", k + 1), content.shifts[k]);
+  hdf5::write_integers(group, "lengths", content.lengths, true);
+  hdf5::write_array<std::uint8_t>(group, "data", content.data);
+}
+
 // Reading.
 
 void require_finite(const Location& place, const double* values, Index count) {
@@ -369,6 +382,22 @@ KroneckerSparse read_kronecker_sparse(const Location& group) {
           read_packed(group)};
 }
 
+WaveletMatrix read_wavelet(const Location& group) {
+  WaveletMatrix::Content content;
+  content.rows = size_attribute(group, "rows");
+  content.cols = size_attribute(group, "cols");
+  content.symmetric = schema::flag(group, "symmetric");
+  content.levels = hdf5::get_integer(group, "levels", 0, 64);
+  content.step = hdf5::get_number(group, "step");
+  for (std::size_t k = 0; k < content.shifts.size(); ++k) {
+    content.shifts[k] = static_cast<std::int8_t>(
+        hdf5::get_integer(group, fmt::format("shift_{}", k + 1), -127, 127));
+  }
+  content.lengths = hdf5::read_integers(group, "lengths");
+  content.data = hdf5::read_array<std::uint8_t>(group, "data");
+  return WaveletMatrix(std::move(content));
+}
+
 /// A kind of value: its name in files, the first version of the format that has it, and its reader.
 struct Kind {
   std::string_view name;
@@ -401,7 +430,8 @@ constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"toeplitz", 3, value_of<read_toeplitz>},
                             Kind{"dictionary", 3, value_of<read_dictionary>},
                             Kind{"kronecker", 3, value_of<read_kronecker>},
-                            Kind{"kronecker_sparse", 3, value_of<read_kronecker_sparse>}};
+                            Kind{"kronecker_sparse", 3, value_of<read_kronecker_sparse>},
+                            Kind{"wavelet", 3, value_of<read_wavelet>}};
 
 std::string_view name_of(const FactorValue& value) {
   return std::visit(Overloaded{[](const Matrix&) { return "dense"; },
@@ -419,6 +449,7 @@ std::string_view name_of(const FactorValue& value) {
                                [](const DictionaryMatrix&) { return "dictionary"; },
                                [](const KroneckerSum&) { return "kronecker"; },
                                [](const KroneckerSparse&) { return "kronecker_sparse"; },
+                               [](const WaveletMatrix&) { return "wavelet"; },
                                [](const PlacedMatrix&) { return "dense"; },
                                [](const PlacedChord&) { return "chord"; }},
                     value);

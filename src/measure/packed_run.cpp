@@ -150,7 +150,8 @@ NamedOptions chain_options(const LinearOperator& A, const NamedOptions& options)
 }  // namespace
 
 bool chooses_bits(const Method& method) {
-  return method.name == "hierarchical" || method.name == "kronecker" || method.name == "butterfly";
+  return method.name == "hierarchical" || method.name == "kronecker" ||
+         method.name == "butterfly" || method.name == "wavelet";
 }
 
 bool can_be_packed(const Method& method) {

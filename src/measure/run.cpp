@@ -248,8 +248,8 @@ RunResult run(const Method& method,
               const RunControl& control) {
   require(
       precision != Precision::kPacked || can_be_packed(method),
-      "{}: --precision packed is for truncated_svd, nystrom and chord; hierarchical, kronecker and "
-      "butterfly are packed in any precision",
+      "{}: --precision packed is for truncated_svd, nystrom and chord; hierarchical, kronecker, "
+      "butterfly and wavelet are packed in any precision",
       method.name);
   const bool can_search = method.has_option("rank") || method.has_option("factors") ||
                           method.has_option("frobenius_tolerance");

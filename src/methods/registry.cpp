@@ -16,6 +16,7 @@
 #include "matapprox/methods/kronecker.hpp"
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/methods/wavelet.hpp"
 #include "methods/chord/optimizers.hpp"
 #include "methods/spectra.hpp"
 #include "operators/sparse_solvers.hpp"
@@ -71,6 +72,8 @@ constexpr std::array kMethods{
                                       "sum of Kronecker products, with few bits per value"),
     make<ButterflyOptions, butterfly>(
         "butterfly", "product of log N sparse stages of a fast transform, with few bits per value"),
+    make<WaveletOptions, wavelet>("wavelet",
+                                  "wavelet coefficients with few bits per value, entropy coded"),
     make<ExactOptions, exact>("exact", "the matrix itself, without loss, in the fewest bytes"),
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 
+#include "factors/wavelet_coding.hpp"
 #include "fuzz_target.hpp"
 #include "io/hdf5_handle.hpp"
 #include "io/saved_schema.hpp"
@@ -125,6 +126,14 @@ Matrix example(Index rows, Index cols) {
   return A;
 }
 
+matapprox::WaveletMatrix wavelets() {
+  const matapprox::wavelets::Integers q = (9 * example(24, 17)).cast<std::int32_t>();
+  matapprox::WaveletMatrix::Content content{24, 17, false, 1, 0.5, {10, 0, -3}, {}, {}};
+  content.data = matapprox::wavelets::encode_stream({24, 17, 1, false}, 0, q);
+  content.lengths = {static_cast<Index>(content.data.size())};
+  return matapprox::WaveletMatrix(std::move(content));
+}
+
 matapprox::PackedMatrix packed(Index rows, std::vector<std::uint8_t> bits, Index group = 0) {
   return matapprox::PackedMatrix::rounded(
       example(rows, static_cast<Index>(bits.size())), bits, group);
@@ -192,6 +201,7 @@ std::vector<std::vector<Factor>> examples() {
           {make_factor("C", matapprox::Circulant(example(9, 1).col(0)))},
           {make_factor("D", *matapprox::DictionaryMatrix::of(example(9, 7)))},
           {make_factor("X", matapprox::KroneckerSparse({3, 2, 2, 2}, packed(12, {8, 5})))},
+          {make_factor("W", wavelets())},
           {make_factor("K",
                        matapprox::KroneckerSum(
                            {{3, 3, 4, 4}, true, packed(6, {8, 5}), packed(10, {4, 64}), {}}))},

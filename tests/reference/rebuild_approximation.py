@@ -484,6 +484,201 @@ def kronecker_sparse(group):
     return result.reshape(a * b * d, a * c * d)
 
 
+class ArithmeticDecoder:
+    """Reads binary decisions; the bytes after the end are 0."""
+
+    def __init__(self, data):
+        self.data = data
+        self.at = 0
+        self.range = 2**32 - 1
+        self.code = 0
+        for _ in range(4):
+            self.code = 256 * self.code + self.next()
+
+    def next(self):
+        self.at += 1
+        return int(self.data[self.at - 1]) if self.at <= len(self.data) else 0
+
+    def decision(self, probability):
+        part = self.range * probability >> 16
+        yes = self.code < part
+        if yes:
+            self.range = part
+        else:
+            self.code -= part
+            self.range -= part
+        while self.range < 2**24:
+            self.code = (256 * self.code + self.next()) % 2**32
+            self.range = self.range * 256 % 2**32
+        return yes
+
+
+def half_octaves(size, count):
+    if size < 4:
+        return size
+    width = size.bit_length()
+    return min(2 * width - 2 + (size >> (width - 2) & 1), count - 1)
+
+
+def clamped(probability):
+    return min(max(probability, 64), 65536 - 64)
+
+
+class WaveletStream:
+    """Coefficients of one stream: chances are [fast average, slow average, decisions seen]."""
+
+    def __init__(self, data):
+        self.decoder = ArithmeticDecoder(data)
+        self.chances = {}
+
+    def chance(self, *place):
+        return self.chances.setdefault(place, [2**15, 2**15, 0])
+
+    @staticmethod
+    def learn(chance, yes):
+        shift = min((chance[2] + 1).bit_length(), 7)
+        target = 65535 if yes else 0
+        for k, most in ((0, 5), (1, 7)):
+            difference = target - chance[k]
+            chance[k] += (abs(difference) >> min(shift, most)) * (1 if difference > 0 else -1)
+        chance[2] += 1
+
+    def coefficient(self, kind, together, apart):
+        bits = 0
+        while True:
+            chances = self.chance("together", kind, together, bits), self.chance("apart", kind, apart, bits)
+            more = self.decoder.decision(clamped(sum((c[0] + c[1]) // 2 for c in chances) // 2))
+            for chance in chances:
+                self.learn(chance, more)
+            if not more:
+                break
+            bits += 1
+        if bits == 0:
+            return 0
+        size = 1
+        for depth in range(bits - 1):
+            if depth < 2:
+                chance = self.chance("mantissa", kind, bits, 0 if depth == 0 else 1 + size % 2)
+                one = self.decoder.decision(clamped((chance[0] + chance[1]) // 2))
+                self.learn(chance, one)
+            else:
+                one = self.decoder.decision(2**15)
+            size = 2 * size + one
+        return -size if self.decoder.decision(2**15) else size
+
+    def tile(self, q, band, row, rows, col, cols):
+        kind = band["detail_rows"] + band["detail_cols"]
+        sizes = np.zeros((rows + 3, cols + 2), dtype=object)  # two rows above, one below, two columns before
+        on_diagonal = band["halved"] and row == col
+        of_left = 4 if band["detail_rows"] == band["detail_cols"] else 5 if band["detail_rows"] else 3
+        for j in range(cols):
+            for i in range(j if on_diagonal else 0, rows):
+                parent = 0
+                if band["parent"] is not None:
+                    first, height, left, width = band["parent"]
+                    parent = abs(int(q[first + min((row + i) // 2, height - 1), left + min((col + j) // 2, width - 1)]))
+                y, x = i + 2, j + 2
+                above, before = sizes[y - 1, x], sizes[y, x - 1]
+                corners = sizes[y - 1, x - 1] + sizes[y + 1, x - 1]
+                near = of_left * before + (8 - of_left) * above + 2 * corners + sizes[y - 2, x] + sizes[y, x - 2]
+                together = half_octaves(near + 2 * parent, 40)
+                apart = 22 * half_octaves(2 * (before + above) + corners, 22) + half_octaves(2 * parent, 22)
+                value = self.coefficient(kind, together, apart)
+                q[band["row"] + row + i, band["col"] + col + j] = value
+                sizes[y, x] = abs(value)
+                if on_diagonal:
+                    sizes[j + 2, i + 2] = abs(value)
+
+
+def wavelet_streams(m, n, levels, symmetric):
+    """The tiles of each stream."""
+    heights, widths = [m], [n]
+    for _ in range(levels):
+        heights.append((heights[-1] + 1) // 2)
+        widths.append((widths[-1] + 1) // 2)
+
+    def tiles(band):
+        rows, cols = band["rows"], band["cols"]
+        if rows == 0 or cols == 0:
+            return []
+        height = min(rows, 512)
+        width = min(cols, max(512, 2**18 // height))
+        if cols < 512:
+            height = min(rows, 2**18 // cols)
+        return [(band, r, min(height, rows - r), c, min(width, cols - c))
+                for c in range(0, cols, width) for r in range(c if band["halved"] else 0, rows, height)]
+
+    def band(row, rows, col, cols, of_rows, of_cols, parent=None):
+        return {"row": row, "rows": rows, "col": col, "cols": cols, "detail_rows": of_rows, "detail_cols": of_cols,
+                "halved": symmetric and of_rows == of_cols, "parent": parent}
+
+    pending = tiles(band(0, heights[-1], 0, widths[-1], 0, 0))
+    together = heights[-1] * widths[-1] <= 2**18
+    streams = []
+    if not together:
+        streams += [[tile] for tile in pending]
+        pending = []
+    for level in reversed(range(levels)):
+        h, w = heights[level + 1], widths[level + 1]
+        if together and heights[level] * widths[level] > 2**18:
+            streams.append(pending)
+            pending, together = [], False
+        for of_rows, of_cols in ((1, 0), (1, 1)) if symmetric else ((1, 0), (0, 1), (1, 1)):
+            parent = None
+            if level + 1 < levels:
+                h2, w2 = heights[level + 2], widths[level + 2]
+                parent = (h2 if of_rows else 0, h - h2 if of_rows else h2, w2 if of_cols else 0, w - w2 if of_cols else w2)
+            pending += tiles(band(h if of_rows else 0, heights[level] - h if of_rows else h, w if of_cols else 0,
+                                  widths[level] - w if of_cols else w, of_rows, of_cols, parent))
+        if not together:
+            streams += [[tile] for tile in pending]
+            pending = []
+    if together:
+        streams.append(pending)
+    return streams, heights, widths
+
+
+def wavelet_synthesis(n):
+    """Values from smooth coefficients and details, by the filters of CDF 9/7 with reflection at both ends."""
+    low = np.array([-0.09127176311424948, -0.05754352622849957, 0.5912717631142470, 1.115087052456994])
+    high = np.array([0.02674875741080976, 0.01686411844287495, -0.07822326652898785, -0.2668641184428723, 0.6029490182363579])
+    low, high = np.append(low, low[-2::-1]) / np.sqrt(2), np.append(high, high[-2::-1]) * np.sqrt(2)
+    S = np.zeros((n, n))
+    period = 2 * (n - 1)
+    for i in range(n):
+        filtered = high if i % 2 else low
+        column = (n + 1) // 2 + i // 2 if i % 2 else i // 2
+        # Reflected coefficients have the same value; at the ends a place is its own image.
+        for image in sorted({sign * i + period * k for k in range(-2, 3) for sign in (1, -1)}):
+            for k, f in enumerate(filtered):
+                at = image + k - len(filtered) // 2
+                if 0 <= at < n:
+                    S[at, column] += f
+    return S
+
+
+def wavelet_matrix(group):
+    m, n, levels = (int(group.attrs[name]) for name in ("rows", "cols", "levels"))
+    symmetric = int(group.attrs["symmetric"]) == 1
+    lengths, data = np.asarray(group["lengths"]), np.asarray(group["data"])
+    streams, heights, widths = wavelet_streams(m, n, levels, symmetric)
+    wanted(len(lengths) == len(streams) and lengths.sum() == len(data), group, "streams of another length")
+    q, at = np.zeros((m, n), dtype=np.int64), 0
+    for tiles, length in zip(streams, lengths.astype(int)):
+        stream = WaveletStream(data[at:at + length])
+        for tile in tiles:
+            stream.tile(q, *tile)
+        at += length
+    if symmetric:
+        q = np.tril(q) + np.tril(q, -1).T
+    shifts = np.array([0] + [int(group.attrs[f"shift_{k}"]) for k in (1, 2, 3)]) / 256
+    C = float(group.attrs["step"]) * np.sign(q) * (np.abs(q) + shifts[np.minimum(np.abs(q), 3)])
+    for level in reversed(range(levels)):
+        part = C[:heights[level], :widths[level]]
+        part[:] = wavelet_synthesis(heights[level]) @ part @ wavelet_synthesis(widths[level]).T
+    return C
+
+
 def value_matrix(group):
     kind = text(group.attrs["kind"])
     if kind == "dense":
@@ -514,6 +709,8 @@ def value_matrix(group):
         return kronecker_sum(group)
     if kind == "kronecker_sparse":
         return kronecker_sparse(group)
+    if kind == "wavelet":
+        return wavelet_matrix(group)
     if kind == "packed":
         return packed_matrix(group)
     if kind == "blocks":

@@ -1,11 +1,13 @@
 #include "support/saved_files.hpp"
 
 #include <array>
+#include <cmath>
 #include <stdexcept>
 #include <vector>
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/methods/hierarchical.hpp"
+#include "matapprox/methods/wavelet.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "support/known_spectrum.hpp"
 
@@ -157,6 +159,13 @@ std::vector<SavedExample> saved_examples() {
   examples.push_back(
       {"KroneckerSparse",
        Approximation({make_factor("X", KroneckerSparse({3, 2, 2, 4}, terms(24, 17)))}, {})});
+  const Matrix smooth = Matrix::NullaryExpr(45, 38, [](Index i, Index j) {
+    return std::cos(0.02 * static_cast<double>(i * j)) + (i == j ? 3 : 0);
+  });
+  examples.push_back({"Wavelet", wavelet(DenseOperator(smooth), {.frobenius_tolerance = 0.03})});
+  const Matrix square = smooth.topRows(38) + smooth.topRows(38).transpose();
+  examples.push_back(
+      {"WaveletSymmetric", wavelet(DenseOperator(square), {.frobenius_tolerance = 0.03})});
   for (const ToeplitzForm form :
        {ToeplitzForm::kToeplitz, ToeplitzForm::kSymmetric, ToeplitzForm::kHankel}) {
     const std::array levels{ToeplitzLevel{3, 2, form},

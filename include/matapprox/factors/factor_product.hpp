@@ -19,6 +19,7 @@
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
 #include "matapprox/factors/toeplitz.hpp"
+#include "matapprox/factors/wavelet_matrix.hpp"
 
 namespace matapprox {
 
@@ -39,6 +40,7 @@ using FactorValue = std::variant<Matrix,
                                  DictionaryMatrix,
                                  KroneckerSum,
                                  KroneckerSparse,
+                                 WaveletMatrix,
                                  PlacedMatrix,
                                  PlacedChord>;
 

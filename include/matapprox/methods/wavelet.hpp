@@ -1,0 +1,43 @@
+#pragma once
+
+#include "matapprox/core/linear_operator.hpp"
+#include "matapprox/core/options.hpp"
+#include "matapprox/core/run_control.hpp"
+#include "matapprox/factors/approximation.hpp"
+
+namespace matapprox {
+
+struct WaveletOptions {
+  /// Unset: default_budget. A number or a share counts 8 bytes per number.
+  StorageBudget budget = {};
+  double frobenius_tolerance = 0;  ///< if positive: the fewest bytes with |A - B|_F <= t |A|_F
+  Index levels = -1;               ///< number of levels; -1: as many as the sides admit, or none
+  void visit(OptionVisitor& v);
+};
+
+/// Approximates A (m x n) by quantized coefficients of the two-dimensional wavelets CDF 9/7, coded
+/// in about as many bits as they have entropy: for photographs, and for other matrices that are
+/// smooth between edges or a few large entries in the given order of rows and columns. Without
+/// levels, the entries themselves are quantized and coded: that is as good as any other code where
+/// entries have nothing to do with each other.
+///
+/// All coefficients have one quantizer: rounded to multiples of a step, those below 0.65 steps to
+/// zero; each multiple stands for the mean of what was rounded to it. The step is found for the
+/// bytes or for the error, which is measured. A coefficient costs the logarithm of its probability,
+/// which is learned from its size, those of four to six neighbors and of the coefficient at the
+/// same place of the next level [CDF92] [TM02]. Of a symmetric A half the coefficients are stored.
+///
+/// The result is one factor, a WaveletMatrix. Cost: about 20 operations for each entry and level of
+/// the transform, and some 30 ns for each entry in each of about six rounds that code it; above
+/// 2^22 entries, rounds code a sample of the coefficients, and the last ones all. Holds A and 12 m
+/// n bytes. Throws InvalidArgument (options, an empty matrix), BudgetTooSmall, NumericalError for
+/// NaN or Inf in A, NotAvailable if memory does not suffice, Interrupted.
+Approximation wavelet(const LinearOperator& A,
+                      const WaveletOptions& options = {},
+                      const RunControl& control = {});
+
+/// Estimates the relative Frobenius error of wavelet() within `bytes`, from the coefficients of a
+/// few blocks of A. Throws like HeldEntries.
+double wavelet_error_estimate(const LinearOperator& A, double bytes);
+
+}  // namespace matapprox

@@ -1,0 +1,421 @@
+#include "factors/wavelet_coding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "factors/wavelet_transform.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+
+namespace matapprox::wavelets {
+namespace {
+
+constexpr Index kLeastSide = 8;
+/// Coefficients of a stream: enough to learn their statistics, few enough for several threads.
+constexpr Index kStreamSize = Index{1} << 18;
+constexpr Index kTileSide = 512;
+
+// ---- Arithmetic coding [MNW98], with 32 bits of range and binary decisions
+
+/// Probabilities have 16 bits, and are at least this far from 0 and 1.
+constexpr std::uint32_t kLeastProbability = 64;
+constexpr std::uint32_t kHalf = 1U << 15;
+constexpr std::uint32_t kLeastRange = 1U << 24;
+
+std::uint32_t part_of(std::uint32_t range, std::uint32_t probability) {
+  return static_cast<std::uint32_t>((std::uint64_t{range} * probability) >> 16);
+}
+
+/// Estimated probability that a decision is yes: the mean of a fast and of a slow average. The
+/// first decisions count more.
+class Chance {
+ public:
+  std::uint32_t probability() const { return (std::uint32_t{fast_} + slow_) / 2; }
+  void learn(bool yes) {
+    const int shift = kShifts[seen_];
+    const int target = yes ? 65535 : 0;
+    fast_ = static_cast<std::uint16_t>(fast_ + (target - fast_) / (1 << std::min(shift, kFast)));
+    slow_ = static_cast<std::uint16_t>(slow_ + (target - slow_) / (1 << shift));
+    if (seen_ + 1U < kShifts.size()) ++seen_;
+  }
+
+ private:
+  static constexpr int kFast = 5;
+  /// Logarithm of the number of decisions over which is averaged.
+  static constexpr auto kShifts = [] {
+    std::array<std::int8_t, 65> shifts{};
+    for (std::size_t k = 0; k < shifts.size(); ++k) {
+      shifts[k] = static_cast<std::int8_t>(k < 64 ? std::bit_width(k + 1) : 7);
+    }
+    return shifts;
+  }();
+  std::uint16_t fast_ = kHalf;
+  std::uint16_t slow_ = kHalf;
+  std::uint8_t seen_ = 0;
+};
+
+class Encoder {
+ public:
+  static constexpr bool kDecodes = false;
+  bool code(std::uint32_t probability, bool yes) {
+    const std::uint32_t part = part_of(range_, probability);
+    if (yes) {
+      range_ = part;
+    } else {
+      low_ += part;
+      range_ -= part;
+    }
+    while (range_ < kLeastRange) {
+      range_ <<= 8;
+      shift();
+    }
+    return yes;
+  }
+  /// The shortest bytes that stand for a number in the range; missing bytes count as 0.
+  std::vector<std::uint8_t> finish() {
+    low_ = (low_ + range_ - 1) & ~std::uint64_t{kLeastRange - 1};
+    for (int k = 0; k < 5; ++k) shift();
+    bytes_.erase(bytes_.begin());  // always 0
+    while (!bytes_.empty() && bytes_.back() == 0) bytes_.pop_back();
+    return std::move(bytes_);
+  }
+
+ private:
+  /// Moves the highest byte to the result, once no carry can change it.
+  void shift() {
+    if (low_ < 0xFF000000U || low_ > 0xFFFFFFFFU) {
+      const auto carry = static_cast<std::uint8_t>(low_ >> 32);
+      bytes_.push_back(static_cast<std::uint8_t>(held_ + carry));
+      bytes_.insert(bytes_.end(), ones_, static_cast<std::uint8_t>(0xFF + carry));
+      ones_ = 0;
+      held_ = static_cast<std::uint8_t>(low_ >> 24);
+    } else {
+      ++ones_;
+    }
+    low_ = (low_ << 8) & 0xFFFFFFFFU;
+  }
+
+  std::vector<std::uint8_t> bytes_;
+  std::uint64_t low_ = 0;
+  std::uint32_t range_ = 0xFFFFFFFFU;
+  std::uint8_t held_ = 0;
+  std::size_t ones_ = 0;  ///< bytes 0xFF after the held one
+};
+
+class Decoder {
+ public:
+  static constexpr bool kDecodes = true;
+  explicit Decoder(std::span<const std::uint8_t> bytes) : bytes_(bytes) {
+    for (int k = 0; k < 4; ++k) code_ = code_ << 8 | next();
+  }
+  bool code(std::uint32_t probability, bool /*unknown*/) {
+    const std::uint32_t part = part_of(range_, probability);
+    const bool yes = code_ < part;
+    if (yes) {
+      range_ = part;
+    } else {
+      code_ -= part;
+      range_ -= part;
+    }
+    while (range_ < kLeastRange) {
+      code_ = code_ << 8 | next();
+      range_ <<= 8;
+    }
+    return yes;
+  }
+
+ private:
+  std::uint32_t next() { return at_ < bytes_.size() ? bytes_[at_++] : 0; }
+
+  std::span<const std::uint8_t> bytes_;
+  std::size_t at_ = 0;
+  std::uint32_t range_ = 0xFFFFFFFFU;
+  std::uint32_t code_ = 0;
+};
+
+// ---- Statistics
+
+/// Number of half octaves that the size of the neighbors is rounded to, with and without parent.
+constexpr std::size_t kNearSizes = 40;
+constexpr std::size_t kPairSizes = 22;
+/// Bits after the leading one whose statistics are learned.
+constexpr int kLearnedBits = 2;
+
+/// Rounds to half octaves: 0, 1, 2, 3, 4-5, 6-7, 8-11, ...
+std::size_t half_octaves(std::uint64_t size, std::size_t count) {
+  if (size < 4) return size;
+  const auto width = static_cast<std::size_t>(std::bit_width(size));
+  return std::min(2 * width - 2 + ((size >> (width - 2)) & 1), count - 1);
+}
+
+struct Statistics {
+  /// Decisions whether a coefficient has more than t bits, for the size of the neighbors and of the
+  /// parent together, and for both apart.
+  std::array<std::array<Chance, kMaxBits + 1>, kNearSizes> together;
+  std::array<std::array<Chance, kMaxBits + 1>, kPairSizes * kPairSizes> apart;
+  /// The bits after the leading one, for the number of bits and those before.
+  std::array<std::array<Chance, 3>, kMaxBits + 1> mantissa;
+};
+
+/// Statistics of smooth coefficients, of details in one direction and of those in both.
+using AllStatistics = std::array<Statistics, 3>;
+
+/// Absolute values of a tile, with the zeros around it that its neighbors are.
+class Sizes {
+ public:
+  Sizes(Index rows, Index cols)
+      : stride_(rows + kAbove + kBelow),
+        memory_(static_cast<std::size_t>(stride_ * (cols + kBefore))) {}
+  std::uint32_t* at(Index i, Index j) {
+    return memory_.data() + (j + kBefore) * stride_ + i + kAbove;
+  }
+  Index stride() const { return stride_; }
+
+ private:
+  static constexpr Index kAbove = 2;
+  static constexpr Index kBelow = 1;
+  static constexpr Index kBefore = 2;
+  Index stride_;
+  std::vector<std::uint32_t> memory_;
+};
+
+/// What is known of a coefficient before it is coded.
+struct Surroundings {
+  std::size_t together = 0;
+  std::size_t apart = 0;
+};
+
+Surroundings surroundings(const std::uint32_t* here,
+                          Index stride,
+                          std::uint64_t parent,
+                          const Band& band) {
+  const std::uint64_t above = here[-1];
+  const std::uint64_t left = here[-stride];
+  const std::uint64_t corners = std::uint64_t{here[-stride - 1]} + here[-stride + 1];
+  const std::uint64_t far = std::uint64_t{here[-2]} + here[-2 * stride];
+  // Details within columns continue along rows, and the other way round.
+  const std::uint64_t of_left = band.detail_rows == band.detail_cols ? 4 : band.detail_rows ? 5 : 3;
+  const std::uint64_t near = of_left * left + (8 - of_left) * above + 2 * corners + far;
+  return {half_octaves(near + 2 * parent, kNearSizes),
+          half_octaves(2 * (left + above) + corners, kPairSizes) * kPairSizes +
+              half_octaves(2 * parent, kPairSizes)};
+}
+
+/// Codes one coefficient; returns it. The number of its bits comes first, then its bits after the
+/// leading one, then its sign.
+template <class Coder>
+std::int32_t code_value(Coder& coder,
+                        Statistics& statistics,
+                        const Surroundings& known,
+                        std::int32_t value) {
+  auto& together = statistics.together[known.together];
+  auto& apart = statistics.apart[known.apart];
+  const auto size = static_cast<std::uint32_t>(std::abs(value));
+  const auto wanted = static_cast<std::size_t>(std::bit_width(size));
+  std::size_t bits = 0;
+  for (;; ++bits) {
+    if (Coder::kDecodes && bits > kMaxBits) {
+      throw InvalidArgument("wavelet coefficients: the coded data are damaged");
+    }
+    Chance& one = together[std::min<std::size_t>(bits, kMaxBits)];
+    Chance& other = apart[std::min<std::size_t>(bits, kMaxBits)];
+    const std::uint32_t probability = std::clamp((one.probability() + other.probability()) / 2,
+                                                 kLeastProbability,
+                                                 2 * kHalf - kLeastProbability);
+    const bool more = coder.code(probability, bits < wanted);
+    one.learn(more);
+    other.learn(more);
+    if (!more) break;
+  }
+  if (bits == 0) return 0;
+  std::uint32_t found = 1;
+  for (int bit = static_cast<int>(bits) - 2; bit >= 0; --bit) {
+    const int depth = static_cast<int>(bits) - 2 - bit;
+    const bool wanted_bit = (size >> bit & 1) != 0;
+    if (depth < kLearnedBits) {
+      Chance& chance = statistics.mantissa[bits][depth == 0 ? 0 : 1 + (found & 1)];
+      const std::uint32_t probability =
+          std::clamp(chance.probability(), kLeastProbability, 2 * kHalf - kLeastProbability);
+      const bool one = coder.code(probability, wanted_bit);
+      chance.learn(one);
+      found = 2 * found + (one ? 1 : 0);
+    } else {
+      found = 2 * found + (coder.code(kHalf, wanted_bit) ? 1 : 0);
+    }
+  }
+  const bool negative = coder.code(kHalf, value < 0);
+  return negative ? -static_cast<std::int32_t>(found) : static_cast<std::int32_t>(found);
+}
+
+/// Codes the coefficients of a tile, column by column. A decoder writes them to `values`.
+template <class Coder, class Values>
+void code_tile(Coder& coder, AllStatistics& all, const Tile& tile, Values& values) {
+  const Band& band = tile.band;
+  Statistics& statistics = all[band.detail_rows && band.detail_cols   ? 2
+                               : band.detail_rows || band.detail_cols ? 1
+                                                                      : 0];
+  Sizes sizes(tile.rows, tile.cols);
+  const bool on_diagonal = band.halved && tile.row == tile.col;
+  for (Index j = 0; j < tile.cols; ++j) {
+    for (Index i = on_diagonal ? j : 0; i < tile.rows; ++i) {
+      const Index row = tile.row + i;
+      const Index col = tile.col + j;
+      std::uint64_t parent = 0;
+      if (band.parent_rows > 0) {
+        parent = static_cast<std::uint64_t>(
+            std::abs(values(band.parent_row + std::min(row / 2, band.parent_rows - 1),
+                            band.parent_col + std::min(col / 2, band.parent_cols - 1))));
+      }
+      std::uint32_t* here = sizes.at(i, j);
+      auto& value = values(band.row + row, band.col + col);
+      const std::int32_t coded =
+          code_value(coder, statistics, surroundings(here, sizes.stride(), parent, band), value);
+      if constexpr (Coder::kDecodes) value = coded;
+      *here = static_cast<std::uint32_t>(std::abs(coded));
+      if (on_diagonal) *sizes.at(j, i) = *here;
+    }
+  }
+}
+
+template <class Coder, class Values>
+void code_stream(Coder& coder, const std::vector<Tile>& tiles, Values& values) {
+  const auto statistics = std::make_unique<AllStatistics>();
+  for (const Tile& tile : tiles) code_tile(coder, *statistics, tile, values);
+}
+
+/// Divides a band into tiles; those above the diagonal of a halved one are left out.
+void add_tiles(const Band& band, std::vector<Tile>& tiles) {
+  if (band.rows == 0 || band.cols == 0) return;
+  Index height = std::min(band.rows, kTileSide);
+  const Index width = std::min(band.cols, std::max(kTileSide, kStreamSize / height));
+  if (band.cols < kTileSide) height = std::min(band.rows, kStreamSize / band.cols);
+  for (Index col = 0; col < band.cols; col += width) {
+    for (Index row = band.halved ? col : 0; row < band.rows; row += height) {
+      tiles.push_back(
+          {band, row, std::min(height, band.rows - row), col, std::min(width, band.cols - col)});
+    }
+  }
+}
+
+/// Copies the entries below the diagonal of the coefficients above it.
+void mirror(Integers& values) {
+  for (Index j = 0; j < values.cols(); ++j) {
+    for (Index i = 0; i < j; ++i) values(i, j) = values(j, i);
+  }
+}
+
+}  // namespace
+
+Index max_levels(Index rows, Index cols) {
+  Index levels = 0;
+  for (Index side = std::min(rows, cols); smooth_count(side) >= kLeastSide; ++levels)
+    side = smooth_count(side);
+  return levels;
+}
+
+Layout::Layout(Index m, Index n, Index level_count, bool is_symmetric)
+    : rows(m), cols(n), levels(level_count), symmetric(is_symmetric) {
+  require(m >= 1 && n >= 1 && levels >= 0 && levels <= max_levels(m, n) && (!symmetric || m == n),
+          "wavelet coefficients: {} levels of a {}{} x {} matrix",
+          levels,
+          symmetric ? "symmetric " : "",
+          m,
+          n);
+  heights = {m};
+  widths = {n};
+  for (Index level = 0; level < levels; ++level) {
+    heights.push_back(smooth_count(heights.back()));
+    widths.push_back(smooth_count(widths.back()));
+  }
+  std::vector<Tile> coarse;
+  Band smooth{0, heights.back(), 0, widths.back()};
+  smooth.halved = symmetric;
+  add_tiles(smooth, coarse);
+  const auto end_step = [&](std::vector<Tile> tiles, bool together) {
+    if (together) {
+      streams.push_back(std::move(tiles));
+    } else {
+      for (const Tile& tile : tiles) streams.push_back({tile});
+    }
+    step_ends.push_back(streams.size());
+  };
+  bool together = heights.back() * widths.back() <= kStreamSize;
+  if (!together) end_step(std::exchange(coarse, {}), false);
+  for (Index level = levels - 1; level >= 0; --level) {
+    const auto l = static_cast<std::size_t>(level);
+    const Index h = heights[l + 1];
+    const Index w = widths[l + 1];
+    if (together && heights[l] * widths[l] > kStreamSize) {
+      end_step(std::exchange(coarse, {}), true);
+      together = false;
+    }
+    const auto details = [&](bool of_rows, bool of_cols) {
+      Band band{of_rows ? h : 0,
+                of_rows ? heights[l] - h : h,
+                of_cols ? w : 0,
+                of_cols ? widths[l] - w : w,
+                of_rows,
+                of_cols};
+      band.halved = symmetric && of_rows && of_cols;
+      if (level + 1 < levels) {
+        const Index next_h = heights[l + 2];
+        const Index next_w = widths[l + 2];
+        band.parent_row = of_rows ? next_h : 0;
+        band.parent_rows = of_rows ? h - next_h : next_h;
+        band.parent_col = of_cols ? next_w : 0;
+        band.parent_cols = of_cols ? w - next_w : next_w;
+      }
+      add_tiles(band, coarse);
+    };
+    details(true, false);
+    if (!symmetric) details(false, true);
+    details(true, true);
+    if (!together) end_step(std::exchange(coarse, {}), false);
+  }
+  if (together) end_step(std::move(coarse), true);
+}
+
+std::vector<std::uint8_t> encode_stream(const Layout& layout,
+                                        std::size_t stream,
+                                        const Integers& values) {
+  Encoder encoder;
+  code_stream(encoder, layout.streams[stream], values);
+  return encoder.finish();
+}
+
+Integers decode(const Layout& layout,
+                std::span<const Index> lengths,
+                std::span<const std::uint8_t> data) {
+  const bool negative = std::any_of(lengths.begin(), lengths.end(), [](Index n) { return n < 0; });
+  require(
+      !negative && lengths.size() == layout.streams.size() &&
+          std::accumulate(lengths.begin(), lengths.end(), 0.0) == static_cast<double>(data.size()),
+      "wavelet coefficients: {} bytes in {} streams do not match {} lengths",
+      data.size(),
+      layout.streams.size(),
+      lengths.size());
+  std::vector<std::size_t> begins{0};
+  for (const Index length : lengths)
+    begins.push_back(begins.back() + static_cast<std::size_t>(length));
+  require_memory(4.0 * static_cast<double>(layout.rows) * static_cast<double>(layout.cols),
+                 "wavelet coefficients");
+  Integers values = Integers::Zero(layout.rows, layout.cols);
+  std::size_t first = 0;
+  for (const std::size_t end : layout.step_ends) {
+    parallel_for(static_cast<Index>(end - first), [&](Index k) {
+      const std::size_t stream = first + static_cast<std::size_t>(k);
+      Decoder decoder(data.subspan(begins[stream], begins[stream + 1] - begins[stream]));
+      code_stream(decoder, layout.streams[stream], values);
+    });
+    first = end;
+  }
+  if (layout.symmetric) mirror(values);
+  return values;
+}
+
+}  // namespace matapprox::wavelets

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "matapprox/core/types.hpp"
+
+// Integer wavelet coefficients as bytes: adaptive arithmetic coding, where the statistics of a
+// coefficient depend on the sizes of its neighbors and of its parent.
+
+namespace matapprox::wavelets {
+
+/// The coefficients of a matrix, each band in its place.
+using Integers = MatrixOf<std::int32_t>;
+
+/// Coefficients have at most this many bits, besides their sign.
+inline constexpr int kMaxBits = 30;
+/// Bytes of the length of a stream in a file.
+inline constexpr std::size_t kLengthBytes = 4;
+
+/// The coefficients of one kind: smooth, or details of one level in one direction or in both.
+struct Band {
+  Index row = 0;  ///< place in the matrix of all coefficients
+  Index rows = 0;
+  Index col = 0;
+  Index cols = 0;
+  bool detail_rows = false;  ///< details within columns
+  bool detail_cols = false;  ///< details within rows
+  bool halved = false;       ///< symmetric: only entries on and below the diagonal are coded
+  /// The same kind, of the next coarser level, in which every coefficient is the parent of up to
+  /// four; empty for the coarsest details and the smooth band.
+  Index parent_row = 0;
+  Index parent_rows = 0;
+  Index parent_col = 0;
+  Index parent_cols = 0;
+};
+
+/// A rectangle of a band.
+struct Tile {
+  Band band;
+  Index row = 0;  ///< within the band
+  Index rows = 0;
+  Index col = 0;
+  Index cols = 0;
+};
+
+/// Division of the coefficients of an m x n matrix after `levels` levels into tiles, and of the
+/// tiles into streams, each of which is coded by itself. A stream depends on those of the steps
+/// before, since they have the parents of its coefficients.
+struct Layout {
+  /// Throws InvalidArgument unless there are between 0 and max_levels(m, n) levels and, if
+  /// symmetric, as many rows as columns.
+  Layout(Index m, Index n, Index levels, bool symmetric);
+
+  Index rows;
+  Index cols;
+  Index levels;
+  bool symmetric;
+  /// Sides of the smooth part after 0 .. `levels` levels.
+  std::vector<Index> heights;
+  std::vector<Index> widths;
+  std::vector<std::vector<Tile>> streams;
+  std::vector<std::size_t> step_ends;  ///< streams before these indices belong to earlier steps
+};
+
+/// Levels after which the shorter side has at least 8 smooth coefficients.
+Index max_levels(Index rows, Index cols);
+
+/// The bytes of one stream. Entries below the diagonal stand for their mirror images in halved
+/// bands, and of the two bands with details in one direction only that within columns is coded.
+std::vector<std::uint8_t> encode_stream(const Layout& layout,
+                                        std::size_t stream,
+                                        const Integers& values);
+/// Decodes all streams. `lengths`: bytes of each. Throws InvalidArgument if lengths do not match,
+/// or if a coefficient has more than kMaxBits bits.
+Integers decode(const Layout& layout,
+                std::span<const Index> lengths,
+                std::span<const std::uint8_t> data);
+
+}  // namespace matapprox::wavelets

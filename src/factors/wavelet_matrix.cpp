@@ -1,0 +1,235 @@
+#include "matapprox/factors/wavelet_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/unit_columns.hpp"
+#include "factors/wavelet_coding.hpp"
+#include "factors/wavelet_transform.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/kernels/gemm.hpp"
+
+namespace matapprox {
+namespace wavelets {
+
+/// Coefficients of one band, in units of the step.
+struct BandValues {
+  Matrix dense;  ///< empty if the band is a list
+  /// Column by column: rows and values of the nonzero entries, and where each column begins.
+  std::vector<std::int32_t> rows;
+  std::vector<double> values;
+  std::vector<Index> begins;
+  Index cols() const {
+    return dense.size() > 0 ? dense.cols() : static_cast<Index>(begins.size()) - 1;
+  }
+};
+
+}  // namespace wavelets
+
+namespace {
+
+using wavelets::BandValues;
+using wavelets::Integers;
+using wavelets::Layout;
+
+/// Bands with fewer nonzero entries than this share are stored as a list.
+constexpr double kSparseShare = 1.0 / 3;
+/// Columns of a transposed product with a list that are computed together.
+constexpr Index kChunk = 512;
+/// Multiplications of one value in one level: four lifting steps of its half, and a scale.
+constexpr double kPerValue = 3;
+
+double value_of(std::int32_t q, const std::array<std::int8_t, 3>& shifts) {
+  if (q == 0) return 0;
+  const auto size = static_cast<double>(std::abs(q));
+  const double shift = shifts[static_cast<std::size_t>(std::min(std::abs(q), 3) - 1)];
+  return std::copysign(size + shift / 256, static_cast<double>(q));
+}
+
+BandValues band_values(const Eigen::Ref<const Integers, 0, Eigen::OuterStride<>>& q,
+                       const std::array<std::int8_t, 3>& shifts) {
+  BandValues band;
+  const auto nonzeros = static_cast<double>((q.array() != 0).count());
+  if (nonzeros > kSparseShare * static_cast<double>(q.size())) {
+    band.dense.resize(q.rows(), q.cols());
+    for (Index j = 0; j < q.cols(); ++j) {
+      for (Index i = 0; i < q.rows(); ++i) band.dense(i, j) = value_of(q(i, j), shifts);
+    }
+    return band;
+  }
+  band.rows.reserve(static_cast<std::size_t>(nonzeros));
+  band.values.reserve(static_cast<std::size_t>(nonzeros));
+  for (Index j = 0; j < q.cols(); ++j) {
+    band.begins.push_back(static_cast<Index>(band.rows.size()));
+    for (Index i = 0; i < q.rows(); ++i) {
+      if (q(i, j) == 0) continue;
+      band.rows.push_back(static_cast<std::int32_t>(i));
+      band.values.push_back(value_of(q(i, j), shifts));
+    }
+  }
+  band.begins.push_back(static_cast<Index>(band.rows.size()));
+  return band;
+}
+
+/// Y += B X.
+void add_product(const BandValues& B, const ConstBlock& X, bool mostly_zeros, Block Y) {
+  if (B.dense.size() > 0 && !mostly_zeros) {
+    kernels::gemm(kernels::Trans::kNo, B.dense, kernels::Trans::kNo, X, Y, 1, 1);
+    return;
+  }
+  parallel_for(X.cols(), [&](Index c) {
+    double* y = Y.col(c).data();
+    for (Index j = 0; j < B.cols(); ++j) {
+      const double x = X(j, c);
+      if (x == 0) continue;
+      if (B.dense.size() > 0) {
+        Y.col(c) += x * B.dense.col(j);
+        continue;
+      }
+      for (auto k = static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j)]);
+           k < static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j) + 1]);
+           ++k)
+        y[B.rows[k]] += B.values[k] * x;
+    }
+  });
+}
+
+/// Y += B^T X.
+void add_transpose_product(const BandValues& B, const ConstBlock& X, Block Y) {
+  if (B.dense.size() > 0) {
+    kernels::gemm(kernels::Trans::kYes, B.dense, kernels::Trans::kNo, X, Y, 1, 1);
+    return;
+  }
+  const Index chunks = (B.cols() + kChunk - 1) / kChunk;
+  parallel_for(chunks * X.cols(), [&](Index task) {
+    const Index c = task / chunks;
+    const double* x = X.col(c).data();
+    const Index first = (task % chunks) * kChunk;
+    for (Index j = first; j < std::min(first + kChunk, B.cols()); ++j) {
+      double sum = 0;
+      for (auto k = static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j)]);
+           k < static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j) + 1]);
+           ++k)
+        sum += B.values[k] * x[B.rows[k]];
+      Y(j, c) += sum;
+    }
+  });
+}
+
+}  // namespace
+
+struct WaveletMatrix::Bands {
+  explicit Bands(const Content& content)
+      : layout(content.rows, content.cols, content.levels, content.symmetric) {
+    const Integers q = wavelets::decode(layout, content.lengths, content.data);
+    nonzeros = (q.array() != 0).count();
+    const auto band = [&](Index row, Index rows, Index col, Index cols) {
+      return band_values(q.block(row, col, rows, cols), content.shifts);
+    };
+    smooth = band(0, layout.heights.back(), 0, layout.widths.back());
+    for (std::size_t l = 0; l + 1 < layout.heights.size(); ++l) {
+      const Index h = layout.heights[l + 1];
+      const Index w = layout.widths[l + 1];
+      const Index detail_rows = layout.heights[l] - h;
+      const Index detail_cols = layout.widths[l] - w;
+      levels.push_back({band(0, h, w, detail_cols),
+                        band(h, detail_rows, 0, w),
+                        band(h, detail_rows, w, detail_cols)});
+    }
+  }
+
+  /// Bands of one level, named after what their rows and columns are.
+  struct Level {
+    BandValues smooth_details;
+    BandValues details_smooth;
+    BandValues details_details;
+  };
+
+  Layout layout;
+  Index nonzeros = 0;
+  std::vector<Level> levels;
+  BandValues smooth;
+};
+
+WaveletMatrix::WaveletMatrix(Content content) : content_(std::move(content)) {
+  require(std::isfinite(content_.step) && content_.step > 0,
+          "wavelet coefficients: a step of {:g}",
+          content_.step);
+  bands_ = std::make_shared<const Bands>(content_);
+}
+
+WaveletMatrix WaveletMatrix::multiplied(int exponent) const {
+  WaveletMatrix result = *this;
+  result.content_.step = std::ldexp(content_.step, exponent);
+  require(std::isnormal(result.content_.step),
+          "wavelet coefficients: a step of {:g}",
+          result.content_.step);
+  return result;
+}
+
+Storage WaveletMatrix::storage() const {
+  return {
+      bands_->nonzeros,
+      static_cast<Index>(wavelets::kLengthBytes * content_.lengths.size() + content_.data.size())};
+}
+
+double WaveletMatrix::multiplications() const {
+  const double transforms =
+      content_.levels == 0 ? 0 : 2 * kPerValue * static_cast<double>(rows() + cols());
+  return static_cast<double>(bands_->nonzeros) + transforms;
+}
+
+std::string WaveletMatrix::description() const {
+  return fmt::format("{} levels of wavelets, {} coefficients", content_.levels, bands_->nonzeros);
+}
+
+Matrix WaveletMatrix::columns(bool transposed, std::span<const Index> J) const {
+  return multiply(transposed, unit_columns(transposed ? rows() : cols(), J), true);
+}
+
+/// Every level maps smooth and detail parts of X to those of Y: details of Y come from both parts
+/// of X, the smooth part of Y from details of X and from the next level.
+Matrix WaveletMatrix::multiply(bool transposed, const ConstBlock& X, bool mostly_zeros) const {
+  const Index read = transposed ? rows() : cols();
+  require(X.rows() == read,
+          "wavelet coefficients: a block of {} rows where {} are needed",
+          X.rows(),
+          read);
+  const Layout& layout = bands_->layout;
+  const std::vector<Index>& reads = transposed ? layout.heights : layout.widths;
+  const std::vector<Index>& writes = transposed ? layout.widths : layout.heights;
+  const auto add = [&](const BandValues& B, const ConstBlock& from, Block to) {
+    if (transposed) {
+      add_transpose_product(B, from, to);
+    } else {
+      add_product(B, from, mostly_zeros, to);
+    }
+  };
+  // The coefficients of X: those of each level replace its smooth part, but products need both.
+  Matrix x = X;
+  std::vector<Matrix> smooth_parts;
+  for (std::size_t l = 0; l + 1 < reads.size(); ++l) {
+    wavelets::synthesize_columns_transposed(x.topRows(reads[l]));
+    smooth_parts.emplace_back(x.topRows(reads[l + 1]));
+  }
+  Matrix y = Matrix::Zero(transposed ? cols() : rows(), X.cols());
+  add(bands_->smooth, x.topRows(reads.back()), y.topRows(writes.back()));
+  for (std::size_t l = bands_->levels.size(); l-- > 0;) {
+    const Bands::Level& level = bands_->levels[l];
+    const Matrix& smooth = smooth_parts[l];
+    const auto details = x.middleRows(reads[l + 1], reads[l] - reads[l + 1]);
+    Block y_smooth = y.topRows(writes[l + 1]);
+    Block y_details = y.middleRows(writes[l + 1], writes[l] - writes[l + 1]);
+    add(transposed ? level.details_smooth : level.smooth_details, details, y_smooth);
+    add(transposed ? level.smooth_details : level.details_smooth, smooth, y_details);
+    add(level.details_details, details, y_details);
+    wavelets::synthesize_columns(y.topRows(writes[l]));
+  }
+  return content_.step * y;
+}
+
+}  // namespace matapprox

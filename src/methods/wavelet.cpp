@@ -1,0 +1,483 @@
+#include "matapprox/methods/wavelet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "factors/wavelet_coding.hpp"
+#include "factors/wavelet_transform.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/factors/wavelet_matrix.hpp"
+#include "methods/dense_matrix.hpp"
+#include "methods/finite.hpp"
+
+namespace matapprox {
+namespace {
+
+using wavelets::Integers;
+using wavelets::Layout;
+
+constexpr const char* kWavelet = "wavelet";
+/// A coefficient is rounded up from this part of a step above a multiple: fewer bits for nearly the
+/// same error. Chosen on camera and ship, where 0.30 to 0.42 differ by less than 1 %.
+constexpr double kRoundedUp = 0.35;
+/// Bytes and errors are near enough to their limits from these parts on.
+constexpr double kNearBytes = 0.997;
+constexpr double kNearError = 0.985;
+constexpr int kMaxRounds = 16;
+/// Logarithms of two steps that are as good as equal.
+constexpr double kNearSteps = 1e-4;
+/// Number of entries above which rounds code a sample of the streams.
+constexpr double kCodedEntries = 0x1p22;
+/// Entries from which the first step is estimated, and blocks and their sides of an estimate.
+constexpr Index kSampledEntries = Index{1} << 15;
+constexpr Index kSampledBlocks = 3;
+constexpr Index kBlockSide = 128;
+
+// ---- Estimates, by independent coefficients with the spectrum of a sample
+
+/// Bits and squared error of coefficients at a step: r^2 / 0.65^2 bits for r steps below 0.65, else
+/// log2(9 r). Errors by it are 0.7 to 1.1 times the actual ones, at 0.3 to 6.4 bits per entry
+/// (camera, ship, bridge, attention with positions, normal noise).
+struct Rate {
+  double bits = 0;
+  double squared_error = 0;
+};
+
+Rate rate_of(const Vector& coefficients, double step) {
+  constexpr double kAtOne = 9;
+  Rate rate;
+  for (Index i = 0; i < coefficients.size(); ++i) {
+    const double ratio = std::abs(coefficients(i)) / step;
+    const bool is_zero = ratio < 1 - kRoundedUp;
+    rate.bits += is_zero ? std::pow(ratio / (1 - kRoundedUp), 2) : std::log2(kAtOne * ratio);
+    rate.squared_error += is_zero ? ratio * ratio : 1.0 / 12;
+  }
+  rate.squared_error *= step * step;
+  return rate;
+}
+
+/// The step at which the coefficients take that many bits.
+double step_for_bits(const Vector& coefficients, double bits) {
+  const double largest = coefficients.cwiseAbs().maxCoeff();
+  double low = std::log2(largest) - wavelets::kMaxBits;
+  double high = std::log2(largest) + 1;
+  for (int round = 0; round < 20; ++round) {
+    const double middle = 0.5 * (low + high);
+    (rate_of(coefficients, std::exp2(middle)).bits > bits ? low : high) = middle;
+  }
+  return std::exp2(high);
+}
+
+/// Evenly spaced entries.
+Vector sample_of(const Matrix& C) {
+  const Index every = std::max<Index>(C.size() / kSampledEntries, 1) | 1;
+  Vector sample((C.size() + every - 1) / every);
+  for (Index k = 0; k < sample.size(); ++k) sample(k) = C.data()[k * every];
+  return sample;
+}
+
+// ---- Coefficients
+
+void analyze(Matrix& C, const Layout& layout) {
+  for (std::size_t l = 0; l + 1 < layout.heights.size(); ++l) {
+    auto smooth = C.topLeftCorner(layout.heights[l], layout.widths[l]);
+    wavelets::analyze_columns(smooth);
+    wavelets::analyze_rows(smooth);
+  }
+}
+
+void synthesize(Matrix& C, const Layout& layout) {
+  for (std::size_t l = layout.heights.size() - 1; l-- > 0;) {
+    auto smooth = C.topLeftCorner(layout.heights[l], layout.widths[l]);
+    wavelets::synthesize_rows(smooth);
+    wavelets::synthesize_columns(smooth);
+  }
+}
+
+/// A times a power of two, and its wavelet coefficients.
+struct Coefficients {
+  Coefficients(const Matrix& A, double scale, Index levels, bool symmetric)
+      : layout(A.rows(), A.cols(), levels, symmetric), values(scale * A) {
+    analyze(values, layout);
+    largest = values.cwiseAbs().maxCoeff();
+  }
+  /// The smallest step at which no coefficient has more than kMaxBits bits.
+  double least_step() const { return largest / (std::ldexp(1.0, wavelets::kMaxBits) - 2); }
+
+  Layout layout;
+  Matrix values;
+  double largest = 0;
+};
+
+struct Quantized {
+  explicit Quantized(const Coefficients& C) : values(C.values.rows(), C.values.cols()) {}
+  Integers values;
+  std::array<std::int8_t, 3> shifts{};
+  Index nonzeros = 0;
+};
+
+void quantize(const Coefficients& C, double step, Quantized& q) {
+  struct Sums {
+    std::array<double, 3> excess{};  ///< of sizes in steps over the multiples
+    std::array<Index, 3> count{};
+  };
+  std::vector<Sums> of_columns(static_cast<std::size_t>(C.values.cols()));
+  parallel_for(C.values.cols(), [&](Index j) {
+    Sums& sums = of_columns[static_cast<std::size_t>(j)];
+    for (Index i = 0; i < C.values.rows(); ++i) {
+      const double size = std::abs(C.values(i, j)) / step;
+      const auto multiple = static_cast<std::int32_t>(size + kRoundedUp);
+      q.values(i, j) = C.values(i, j) < 0 ? -multiple : multiple;
+      if (multiple == 0) continue;
+      const auto kind = static_cast<std::size_t>(std::min(multiple, 3) - 1);
+      sums.excess[kind] += size - multiple;
+      ++sums.count[kind];
+    }
+  });
+  Sums all;
+  for (const Sums& sums : of_columns) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      all.excess[k] += sums.excess[k];
+      all.count[k] += sums.count[k];
+    }
+  }
+  q.nonzeros = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double mean = all.count[k] == 0 ? 0 : all.excess[k] / static_cast<double>(all.count[k]);
+    q.shifts[k] = static_cast<std::int8_t>(std::clamp(std::round(256 * mean), -127.0, 127.0));
+    q.nonzeros += all.count[k];
+  }
+}
+
+/// |C - q|_F relative to |A|_F, both scaled, after synthesis.
+double error_of(
+    const Matrix& A, double scale, const Layout& layout, const Quantized& q, double step) {
+  Matrix B(A.rows(), A.cols());
+  parallel_for(B.cols(), [&](Index j) {
+    for (Index i = 0; i < B.rows(); ++i) {
+      const std::int32_t multiple = q.values(i, j);
+      const auto kind = static_cast<std::size_t>(std::clamp(std::abs(multiple), 1, 3) - 1);
+      const double size = std::abs(multiple) + q.shifts[kind] / 256.0;
+      B(i, j) = multiple == 0 ? 0 : std::copysign(step * size, static_cast<double>(multiple));
+    }
+  });
+  synthesize(B, layout);
+  Vector errors(B.cols());
+  Vector squares(B.cols());
+  parallel_for(B.cols(), [&](Index j) {
+    errors(j) = (scale * A.col(j) - B.col(j)).squaredNorm();
+    squares(j) = (scale * A.col(j)).squaredNorm();
+  });
+  return std::sqrt(errors.sum() / squares.sum());
+}
+
+// ---- Coding
+
+struct Coded {
+  double log_step = 0;
+  std::array<std::int8_t, 3> shifts{};
+  Index nonzeros = 0;
+  std::vector<Index> lengths;
+  std::vector<std::uint8_t> data;
+  double bytes() const {
+    return static_cast<double>(wavelets::kLengthBytes * lengths.size() + data.size());
+  }
+};
+
+Coded coded(const Layout& layout, const Quantized& q, double log_step) {
+  std::vector<std::vector<std::uint8_t>> streams(layout.streams.size());
+  parallel_for(static_cast<Index>(streams.size()), [&](Index k) {
+    const auto stream = static_cast<std::size_t>(k);
+    streams[stream] = wavelets::encode_stream(layout, stream, q.values);
+  });
+  Coded result{log_step, q.shifts, q.nonzeros, {}, {}};
+  for (const auto& stream : streams) {
+    result.lengths.push_back(static_cast<Index>(stream.size()));
+    result.data.insert(result.data.end(), stream.begin(), stream.end());
+  }
+  return result;
+}
+
+/// Bytes of all streams, from a sample of those of each step of the layout.
+double sampled_bytes(const Layout& layout, const Quantized& q) {
+  const double entries = static_cast<double>(layout.rows) * static_cast<double>(layout.cols);
+  const auto every = static_cast<std::size_t>(std::ceil(entries / kCodedEntries));
+  std::vector<std::pair<std::size_t, double>> chosen;  // streams and their weights
+  std::size_t first = 0;
+  for (const std::size_t end : layout.step_ends) {
+    const std::size_t count = (end - first + every - 1) / every;
+    // Those in the middle of equal parts.
+    for (std::size_t k = 0; k < count; ++k) {
+      chosen.emplace_back(first + (2 * k + 1) * (end - first) / (2 * count),
+                          static_cast<double>(end - first) / static_cast<double>(count));
+    }
+    first = end;
+  }
+  Vector bytes(static_cast<Index>(chosen.size()));
+  parallel_for(bytes.size(), [&](Index k) {
+    const auto& [stream, weight] = chosen[static_cast<std::size_t>(k)];
+    bytes(k) =
+        weight * static_cast<double>(wavelets::encode_stream(layout, stream, q.values).size());
+  });
+  return bytes.sum() + static_cast<double>(wavelets::kLengthBytes * layout.streams.size());
+}
+
+/// Narrows an interval of logarithms of steps to where a figure that rises or falls with the step
+/// crosses its limit. `excess` is the logarithm of the figure over its limit; `per_step` its
+/// expected change for a step twice as large.
+class StepSearch {
+ public:
+  StepSearch(double least, double first) : least_(least), log_(first) {}
+  double log_step() const { return log_; }
+  /// Takes the next step; false if there is none that matters.
+  bool next(double excess, double per_step) {
+    const bool too_small = excess * per_step < 0;
+    (too_small ? low_ : high_) = Tried{log_, excess};
+    double to = log_ - excess / per_step;
+    if (low_ && high_) {
+      const double part = (low_->excess - 0) / (low_->excess - high_->excess);
+      to = low_->log + std::clamp(part, 0.05, 0.95) * (high_->log - low_->log);
+    } else {
+      to = std::clamp(to, log_ - 4, log_ + 4);
+      if (std::abs(to - log_) < 0.01) to = log_ + (too_small ? 0.01 : -0.01);
+    }
+    if (to <= least_) to = log_ <= least_ ? log_ : least_;
+    const bool differs = std::abs(to - log_) > kNearSteps;
+    log_ = to;
+    return differs;
+  }
+
+ private:
+  struct Tried {
+    double log = 0;
+    double excess = 0;
+  };
+  double least_;
+  double log_;
+  std::optional<Tried> low_;
+  std::optional<Tried> high_;
+};
+
+/// The smallest step whose coefficients fit into the bytes.
+Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
+  const double entries = static_cast<double>(C.values.size());
+  const double coded_entries = C.layout.symmetric ? 0.5 * entries : entries;
+  const Vector sample = sample_of(C.values);
+  const double least = std::log2(C.least_step());
+  double first = std::log2(C.largest);
+  if (!sample.isZero(0)) {
+    const double bits = 8 * limit / coded_entries * static_cast<double>(sample.size());
+    first = std::max(std::log2(step_for_bits(sample, bits)), least);
+  }
+  // A step twice as large saves about a bit for each coefficient that is not zero.
+  const auto change = [&](double bytes) {
+    const double saved = static_cast<double>(q.nonzeros) / 8 * coded_entries / entries;
+    return -std::clamp(saved / bytes, 0.05, 2.0);
+  };
+  if (entries > kCodedEntries) {
+    StepSearch search(least, first);
+    for (int round = 0; round < kMaxRounds; ++round) {
+      quantize(C, std::exp2(search.log_step()), q);
+      const double bytes = sampled_bytes(C.layout, q);
+      first = search.log_step();
+      if (bytes <= limit && bytes >= kNearBytes * limit) break;
+      if (!search.next(std::log(bytes / limit), change(bytes))) break;
+    }
+  }
+  std::optional<Coded> best;
+  StepSearch search(least, first);
+  for (int round = 0; round < kMaxRounds; ++round) {
+    quantize(C, std::exp2(search.log_step()), q);
+    Coded found = coded(C.layout, q, search.log_step());
+    const double bytes = found.bytes();
+    const double per_step = change(bytes);
+    if (bytes <= limit && (!best || bytes > best->bytes())) best = std::move(found);
+    const bool near = bytes <= limit && bytes >= std::min(kNearBytes * limit, limit - 2);
+    if (near || !search.next(std::log(bytes / (limit - 1)), per_step)) break;
+  }
+  if (!best || (best->nonzeros == 0 && C.largest > 0)) {
+    throw BudgetTooSmall(
+        fmt::format("{}: no coefficient of the matrix fits into {:.0f} bytes", kWavelet, limit));
+  }
+  return std::move(*best);
+}
+
+/// The largest step with that error; the smallest one if none reaches it.
+Coded within_error(
+    const Matrix& A, double scale, const Coefficients& C, Quantized& q, double tolerance) {
+  const double least = std::log2(C.least_step());
+  const double entries = static_cast<double>(A.size());
+  const double noise = tolerance * (scale * A).norm() / std::sqrt(entries);
+  StepSearch search(least, std::max(std::log2(std::sqrt(12.0) * noise), least));
+  std::optional<double> best;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const double step = std::exp2(search.log_step());
+    quantize(C, step, q);
+    const double error = error_of(A, scale, C.layout, q, step);
+    if (error <= tolerance && (!best || search.log_step() > *best)) best = search.log_step();
+    if (error <= tolerance && error >= kNearError * tolerance) break;
+    const double aim = 0.5 * (1 + kNearError) * tolerance;
+    if (!search.next(std::log(std::max(error, 1e-3 * tolerance) / aim), std::log(2.0))) break;
+  }
+  const double log_step = best.value_or(least);
+  quantize(C, std::exp2(log_step), q);
+  return coded(C.layout, q, log_step);
+}
+
+/// Number of levels that is expected to be better: all, or none.
+Index chosen_levels(
+    const Matrix& A, double scale, bool symmetric, double bits_per_entry, double tolerance) {
+  const Index most = wavelets::max_levels(A.rows(), A.cols());
+  if (most == 0) return 0;
+  const Vector with = sample_of(Coefficients(A, scale, most, symmetric).values);
+  const Vector without = scale * sample_of(A);
+  if (with.isZero(0) || without.isZero(0)) return most;
+  if (tolerance > 0) {
+    const double step =
+        tolerance * without.norm() * std::sqrt(12.0 / static_cast<double>(without.size()));
+    return rate_of(with, step).bits <= rate_of(without, step).bits ? most : 0;
+  }
+  const auto error = [&](const Vector& sample) {
+    const double step = step_for_bits(sample, bits_per_entry * static_cast<double>(sample.size()));
+    return rate_of(sample, step).squared_error;
+  };
+  return error(with) <= error(without) ? most : 0;
+}
+
+}  // namespace
+
+void WaveletOptions::visit(OptionVisitor& v) {
+  v.visit("budget", budget, "storage limit: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
+  v.visit("frobenius_tolerance",
+          frobenius_tolerance,
+          "if positive: the fewest bytes with |A - B|_F <= t |A|_F");
+  v.visit("levels", levels, "number of levels of wavelets; -1: all that the sides admit, or none");
+}
+
+Approximation wavelet(const LinearOperator& A,
+                      const WaveletOptions& options,
+                      const RunControl& control) {
+  require(A.rows() >= 1 && A.cols() >= 1,
+          "{}: the matrix is {} x {}; it needs at least one row and column",
+          kWavelet,
+          A.rows(),
+          A.cols());
+  const double tolerance = options.frobenius_tolerance;
+  require(tolerance >= 0 && tolerance < 1,
+          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
+          kWavelet,
+          tolerance);
+  const Index most = wavelets::max_levels(A.rows(), A.cols());
+  require(options.levels >= -1 && options.levels <= most,
+          "{}: {} levels are outside -1..{}",
+          kWavelet,
+          options.levels,
+          most);
+  const StopScope scope(control, kWavelet);
+  const HeldEntries held(A, kWavelet, control);
+  const Matrix& entries = held.values();
+  require_memory((tolerance > 0 ? 28.0 : 20.0) * static_cast<double>(entries.size()),
+                 fmt::format("{}: the coefficients", kWavelet));
+  const double scale = unit_scale(entries);
+  const bool symmetric = is_symmetric(A);
+  const double limit = options.budget.is_set()
+                           ? options.budget.bytes(A.rows(), A.cols())
+                           : default_budget(A.rows(), A.cols()).bytes(A.rows(), A.cols());
+  const double bits = 8 * limit * (symmetric ? 2 : 1) / static_cast<double>(entries.size());
+  const Index levels = options.levels >= 0
+                           ? options.levels
+                           : chosen_levels(entries, scale, symmetric, bits, tolerance);
+  const Coefficients C(entries, scale, levels, symmetric);
+  Quantized q(C);
+
+  Summary summary;
+  summary.method = kWavelet;
+  summary.options = list_options(options);
+  Coded best;
+  if (C.largest == 0) {
+    q.values.setZero();
+    best = coded(C.layout, q, 0);
+  } else if (tolerance > 0) {
+    best = within_error(entries, scale, C, q, tolerance);
+    const bool reached =
+        error_of(entries, scale, C.layout, q, std::exp2(best.log_step)) <= tolerance;
+    if (reached) {
+      summary.termination = Termination::kTargetReached;
+    } else {
+      summary.message = fmt::format(
+          "the tolerance is not reached: coefficients have at most {} bits", wavelets::kMaxBits);
+    }
+  } else {
+    best = within_bytes(C, q, limit);
+  }
+  const double takes = best.bytes();
+  if (options.budget.is_set() && takes > limit) {
+    throw BudgetTooSmall(
+        fmt::format("{}: {} takes {:.0f} bytes, more than the budget of {}",
+                    kWavelet,
+                    C.largest == 0 ? "zero" : fmt::format("an error of {:g}", tolerance),
+                    takes,
+                    options.budget.text()),
+        takes);
+  }
+  summary.form = fmt::format("{} levels{}", levels, symmetric ? ", symmetric" : "");
+  WaveletMatrix B({A.rows(),
+                   A.cols(),
+                   symmetric,
+                   levels,
+                   std::exp2(best.log_step) / scale,
+                   best.shifts,
+                   std::move(best.lengths),
+                   std::move(best.data)});
+  return {{make_factor("B", std::move(B))}, std::move(summary)};
+}
+
+double wavelet_error_estimate(const LinearOperator& A, double bytes) {
+  const HeldEntries held(A, kWavelet, {});
+  const Matrix& entries = held.values();
+  const auto starts = [](Index side) {
+    std::vector<Index> list;
+    if (side <= kSampledBlocks * kBlockSide) return std::vector<Index>{0};
+    for (Index k = 0; k < kSampledBlocks; ++k) {
+      list.push_back((2 * k + 1) * side / (2 * kSampledBlocks) - kBlockSide / 2);
+    }
+    return list;
+  };
+  const auto length = [](Index side) {
+    return side <= kSampledBlocks * kBlockSide ? side : kBlockSide;
+  };
+  const Index height = length(A.rows());
+  const Index width = length(A.cols());
+  std::vector<double> with;
+  std::vector<double> without;
+  const double scale = unit_scale(entries);
+  for (const Index col : starts(A.cols())) {
+    for (const Index row : starts(A.rows())) {
+      throw_if_stop_requested();
+      const Matrix block = scale * entries.block(row, col, height, width);
+      without.insert(without.end(), block.data(), block.data() + block.size());
+      const Coefficients C(block, 1, wavelets::max_levels(height, width), false);
+      with.insert(with.end(), C.values.data(), C.values.data() + C.values.size());
+    }
+  }
+  const double half = is_symmetric(A) ? 0.5 : 1;
+  const double bits =
+      8 * bytes * static_cast<double>(with.size()) / (half * static_cast<double>(entries.size()));
+  double error = std::numeric_limits<double>::infinity();
+  for (const std::vector<double>& list : {with, without}) {
+    const Eigen::Map<const Vector> sample(list.data(), static_cast<Index>(list.size()));
+    if (sample.isZero(0)) return 0;
+    const double lost = rate_of(sample, step_for_bits(sample, bits)).squared_error;
+    error = std::min(error, std::sqrt(lost / sample.squaredNorm()));
+  }
+  return error;
+}
+
+}  // namespace matapprox
