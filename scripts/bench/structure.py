@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Matrices with structure: what `best` makes of them within 0.5, 1, 3 and 10 % of their bytes, beside compressors.
+"""Matrices with structure and photographs: what `best` makes of them within 0.5, 1, 3 and 10 % of their bytes, beside compressors.
 
-    structure.py [--program FILE] [--order 1024] [--small] [--json FILE] [NAME ...]
+    structure.py [--program FILE] [--order 1024] [--small] [--images FILE ...] [--json FILE] [NAME ...]
 
-Generates the matrices (NumPy, seed 1) and stores each within the shares of 8 N^2 bytes by `best`, by SPERR at that rate and by
-SZ3 with the smallest error bound that fits (both by imagecodecs). `zstd -19` of the raw numbers is lossless. Errors are
-|A - B|_F / |A|_F.
+Generates the matrices (NumPy, seed 1), or reads gray images, and stores each within the shares of 8 m n bytes by `best`, by SPERR at
+that rate, and by SZ3, JPEG 2000 and JPEG XL with the best setting that fits (all by imagecodecs). The last two get the numbers as
+integers of 16 bits, images of 8. pyfaust stores products of log2 N factors in doubles, if N is a power of two. `zstd -19`
+of the raw numbers is lossless. Errors are |A - B|_F / |A|_F.
 """
+import importlib.util
+import pathlib
 import tempfile
 
 import imagecodecs
@@ -136,41 +139,79 @@ def sperr(A, share):
     return error(A, imagecodecs.sperr_decode(imagecodecs.sperr_encode(A, 64 * share, "bpp")))
 
 
-def sz3(A, share):
-    """The smallest bound of the absolute error that fits, by bisection; nothing if none does."""
-    low, high, least = -12.0, 2.0, None
+def nearest_within(A, share, low, high, encode, decode):
+    """Error of the nearest result that fits, by bisection of a setting; smaller settings take more bytes."""
+    least = None
     for _ in range(20):
         middle = (low + high) / 2
-        data = imagecodecs.sz3_encode(A, abs=10**middle * np.abs(A).max())
+        data = encode(middle)
         if len(data) <= share * A.nbytes:
-            high, least = middle, error(A, imagecodecs.sz3_decode(data, A.shape, A.dtype).reshape(A.shape))
+            high = middle
+            found = error(A, decode(data))
+            least = found if least is None else min(found, least)
         else:
             low = middle
     return least
 
 
+def sz3(A, share):
+    scale = np.abs(A).max()
+    return nearest_within(A, share, -12.0, 2.0, lambda setting: imagecodecs.sz3_encode(A, abs=10**setting * scale),
+                          lambda data: imagecodecs.sz3_decode(data, A.shape, A.dtype).reshape(A.shape))
+
+
+def image_codecs(A, share):
+    """JPEG 2000, by its signal-to-noise ratio, and JPEG XL, by its distance."""
+    low, high = A.min(), A.max()
+    is_image = low >= 0 and high <= 255 and (A == np.round(A)).all()
+    offset, unit = (0, 1) if is_image else (low, (high - low) / 65535)
+    numbers = np.round((A - offset) / unit).astype(np.uint8 if is_image else np.uint16)
+
+    def restored(decode):
+        return lambda data: offset + unit * decode(data).astype(float)
+
+    return {"JPEG 2000": nearest_within(A, share, -100.0, -1.0,
+                                        lambda setting: imagecodecs.jpeg2k_encode(numbers, level=-setting, codecformat="J2K"),
+                                        restored(imagecodecs.jpeg2k_decode)),
+            "JPEG XL": nearest_within(A, share, 0.01, 25.0, lambda setting: imagecodecs.jpegxl_encode(numbers, distance=setting),
+                                      restored(imagecodecs.jpegxl_decode))}
+
+
+def pyfaust_butterfly(A):
+    """Error and share of the bytes of a butterfly in doubles."""
+    n = len(A)
+    if A.shape != (n, n) or n & (n - 1) or not importlib.util.find_spec("pyfaust"):
+        return None
+    from pyfaust.fact import butterfly as fitted
+    return {"error": error(A, fitted(A, type="bbtree").toarray()), "share": 2 * n * np.log2(n) / n**2}
+
+
 def main():
     arguments = parser(__doc__, program="matapprox")
     arguments.add_argument("--order", type=int, default=1024)
+    arguments.add_argument("--images", nargs="*", default=[], help="gray images, also measured")
     arguments.add_argument("names", nargs="*", help="only these matrices")
     options = arguments.parse_args()
     names = options.names or list(MATRICES)
     if options.small:
         options.order, names = 64, ["Toeplitz", "random butterfly"]
+    cases = [(name, lambda name=name: MATRICES[name](options.order)) for name in names]
+    cases += [(pathlib.Path(file).name, lambda file=file: imagecodecs.imread(file).astype(float)) for file in options.images]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            A = np.ascontiguousarray(MATRICES[name](options.order))
+        for name, made in cases:
+            A = np.ascontiguousarray(made())
             path = f"{folder}/matrix.npy"
             np.save(path, A)
-            row = {"matrix": name, "zstd": len(zstandard.ZstdCompressor(level=19).compress(A.tobytes())), "shares": []}
+            row = {"matrix": name, "zstd": len(zstandard.ZstdCompressor(level=19).compress(A.tobytes())) / A.nbytes, "shares": [],
+                   "pyfaust": pyfaust_butterfly(A)}
             for share in SHARES:
                 if options.small and share < 0.1:
                     continue
                 found = command_json(options.program, "best", path, "--budget", f"{100 * share:g}%")["result"]
                 row["shares"].append({"share": share, "error": found["relative_error"], "method": found["method"],
                                       "form": found["form"], "bytes": found["stored_bytes"],
-                                      "sperr": sperr(A, share), "sz3": sz3(A, share)})
+                                      "rivals": {"SPERR": sperr(A, share), "SZ3": sz3(A, share), **image_codecs(A, share)}})
             rows.append(row)
     write(options, {"order": options.order, "results": rows})
 

@@ -593,23 +593,31 @@ def packed_peers(context):
 def structure_table(document):
     rows = []
     for row in document["rows"]:
-        cells = [f"{error_text(found['error'])} {found['method']}, {error_text(found['sperr'])}, {error_text(found['sz3'])}"
-                 for found in row["shares"]]
-        rows.append([row["matrix"], *cells, percent(row["zstd"])])
+        cells = []
+        for found in row["shares"]:
+            rivals = [(error, name) for name, error in found["rivals"].items() if error is not None]
+            least = f"; {error_text(min(rivals)[0])} {min(rivals)[1]}" if rivals else ""
+            cells.append(f"{error_text(found['error'])} {found['method']}{least}")
+        faust = row["pyfaust"]
+        rows.append([row["matrix"], *cells, percent(row["zstd"]), error_text(faust["error"]) if faust else "-"])
     titles = [percent(found["share"]) for found in document["rows"][0]["shares"]]
-    return with_source(markdown(["matrix", *titles, "zstd"], rows), document)
+    return with_source(markdown(["matrix", *titles, "zstd", "pyfaust"], rows), document)
 
 
 def error_text(error):
     return "-" if error is None else "0" if error == 0 else f"{error:.1e}"
 
 
-@figure("structure", "3", {"structure": structure_table})
+@figure("structure", "4", {"structure": structure_table})
 def structure(context):
-    document = context.script("structure", "--program", context.program, needs=["numpy", "imagecodecs", "zstandard"])
-    rows = [{"matrix": row["matrix"], "zstd": rounded(row["zstd"] / (8 * document["order"]**2), 3),
-             "shares": [{key: rounded(value, 3) if isinstance(value, float) else value for key, value in found.items()
-                         if key in ("share", "error", "method", "bytes", "sperr", "sz3")} for found in row["shares"]]}
+    images = sorted(context.matrices().glob("image/*.png")) + sorted(context.matrices().glob("extra/*.png"))
+    document = context.script("structure", "--program", context.program, "--images", *images,
+                              needs=["numpy", "imagecodecs", "zstandard", "pyfaust"])
+    rows = [{"matrix": row["matrix"], "zstd": rounded(row["zstd"], 3),
+             "pyfaust": {key: rounded(value, 3) for key, value in row["pyfaust"].items()} if row["pyfaust"] else None,
+             "shares": [{"share": found["share"], "error": rounded(found["error"], 3), "method": found["method"], "bytes": found["bytes"],
+                         "rivals": {name: None if error is None else rounded(error, 3) for name, error in found["rivals"].items()}}
+                        for found in row["shares"]]}
             for row in document["results"]]
     return {"rows": rows}
 

@@ -7,7 +7,7 @@ from .kept import ROOT, Missing, figure, grouped, markdown, percent, rounded, sh
 
 SHARES = [0.01, 0.03, 0.10]
 ROUNDING = 1e-13
-RIVALS = "truncated_svd,nystrom,jl_projection,cur,hierarchical"
+RIVALS = "truncated_svd,nystrom,jl_projection,cur,hierarchical,wavelet"
 PACKED_RIVALS = "truncated_svd,nystrom"
 # Three factors: no other pattern fits into this few numbers. Larger fits take minutes.
 CHORD = ["--set", "chord.effort=fast", "--set", "chord.pattern=mixed_radix"]

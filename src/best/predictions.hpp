@@ -9,7 +9,7 @@
 
 namespace matapprox::choosing {
 
-/// What one randomized SVD says about low rank.
+/// Leading singular values from one randomized SVD, and what they say about low rank.
 struct Prediction {
   Vector singular_values;  ///< leading ones, descending; empty: unknown
   double passes = 0;
@@ -31,7 +31,7 @@ Prediction prediction_of(const RunResult& triplets);
 /// Tries the packed triplets: a first result, and often not a bad one.
 void try_triplets(const RunResult& triplets, const BestOptions& options, Trials& trials);
 
-/// What is known when the next candidate is considered.
+/// Everything that the decision about the next candidate depends on.
 struct Situation {
   const LinearOperator& A;
   const MatrixFacts& facts;

@@ -15,7 +15,7 @@
 namespace matapprox::wavelets {
 namespace {
 
-constexpr Index kLeastSide = 8;
+constexpr Index kMinSide = 8;
 /// Coefficients of a stream: enough to learn their statistics, few enough for several threads.
 constexpr Index kStreamSize = Index{1} << 18;
 constexpr Index kTileSide = 512;
@@ -23,9 +23,9 @@ constexpr Index kTileSide = 512;
 // ---- Arithmetic coding [MNW98], with 32 bits of range and binary decisions
 
 /// Probabilities have 16 bits, and are at least this far from 0 and 1.
-constexpr std::uint32_t kLeastProbability = 64;
+constexpr std::uint32_t kMinProbability = 64;
 constexpr std::uint32_t kHalf = 1U << 15;
-constexpr std::uint32_t kLeastRange = 1U << 24;
+constexpr std::uint32_t kMinRange = 1U << 24;
 
 std::uint32_t part_of(std::uint32_t range, std::uint32_t probability) {
   return static_cast<std::uint32_t>((std::uint64_t{range} * probability) >> 16);
@@ -48,9 +48,9 @@ class Chance {
   static constexpr int kFast = 5;
   /// Logarithm of the number of decisions over which is averaged.
   static constexpr auto kShifts = [] {
-    std::array<std::int8_t, 65> shifts{};
+    std::array<std::uint8_t, 65> shifts{};
     for (std::size_t k = 0; k < shifts.size(); ++k) {
-      shifts[k] = static_cast<std::int8_t>(k < 64 ? std::bit_width(k + 1) : 7);
+      shifts[k] = static_cast<std::uint8_t>(k < 64 ? std::bit_width(k + 1) : 7);
     }
     return shifts;
   }();
@@ -70,7 +70,7 @@ class Encoder {
       low_ += part;
       range_ -= part;
     }
-    while (range_ < kLeastRange) {
+    while (range_ < kMinRange) {
       range_ <<= 8;
       shift();
     }
@@ -78,7 +78,7 @@ class Encoder {
   }
   /// The shortest bytes that stand for a number in the range; missing bytes count as 0.
   std::vector<std::uint8_t> finish() {
-    low_ = (low_ + range_ - 1) & ~std::uint64_t{kLeastRange - 1};
+    low_ = (low_ + range_ - 1) & ~std::uint64_t{kMinRange - 1};
     for (int k = 0; k < 5; ++k) shift();
     bytes_.erase(bytes_.begin());  // always 0
     while (!bytes_.empty() && bytes_.back() == 0) bytes_.pop_back();
@@ -122,7 +122,7 @@ class Decoder {
       code_ -= part;
       range_ -= part;
     }
-    while (range_ < kLeastRange) {
+    while (range_ < kMinRange) {
       code_ = code_ << 8 | next();
       range_ <<= 8;
     }
@@ -184,7 +184,7 @@ class Sizes {
   std::vector<std::uint32_t> memory_;
 };
 
-/// What is known of a coefficient before it is coded.
+/// Classes of a coefficient by its neighbors and its parent; each has its own statistics.
 struct Surroundings {
   std::size_t together = 0;
   std::size_t apart = 0;
@@ -225,8 +225,8 @@ std::int32_t code_value(Coder& coder,
     Chance& one = together[std::min<std::size_t>(bits, kMaxBits)];
     Chance& other = apart[std::min<std::size_t>(bits, kMaxBits)];
     const std::uint32_t probability = std::clamp((one.probability() + other.probability()) / 2,
-                                                 kLeastProbability,
-                                                 2 * kHalf - kLeastProbability);
+                                                 kMinProbability,
+                                                 2 * kHalf - kMinProbability);
     const bool more = coder.code(probability, bits < wanted);
     one.learn(more);
     other.learn(more);
@@ -240,7 +240,7 @@ std::int32_t code_value(Coder& coder,
     if (depth < kLearnedBits) {
       Chance& chance = statistics.mantissa[bits][depth == 0 ? 0 : 1 + (found & 1)];
       const std::uint32_t probability =
-          std::clamp(chance.probability(), kLeastProbability, 2 * kHalf - kLeastProbability);
+          std::clamp(chance.probability(), kMinProbability, 2 * kHalf - kMinProbability);
       const bool one = coder.code(probability, wanted_bit);
       chance.learn(one);
       found = 2 * found + (one ? 1 : 0);
@@ -313,7 +313,7 @@ void mirror(Integers& values) {
 
 Index max_levels(Index rows, Index cols) {
   Index levels = 0;
-  for (Index side = std::min(rows, cols); smooth_count(side) >= kLeastSide; ++levels)
+  for (Index side = std::min(rows, cols); smooth_count(side) >= kMinSide; ++levels)
     side = smooth_count(side);
   return levels;
 }

@@ -32,14 +32,20 @@ struct BandValues {
 
 namespace {
 
+using wavelets::Axis;
 using wavelets::BandValues;
+using wavelets::Direction;
 using wavelets::Integers;
 using wavelets::Layout;
 
 /// Bands with fewer nonzero entries than this share are stored as a list.
 constexpr double kSparseShare = 1.0 / 3;
-/// Columns of a transposed product with a list that are computed together.
+/// Columns of X that are multiplied together by a list; columns of a list that are a task of a
+/// transposed product; and parts of a list for a product, if it has more than a few entries.
+constexpr Index kTogether = 8;
 constexpr Index kChunk = 512;
+constexpr Index kParts = 4;
+constexpr Index kFewEntries = 20000;
 /// Multiplications of one value in one level: four lifting steps of its half, and a scale.
 constexpr double kPerValue = 3;
 
@@ -75,12 +81,49 @@ BandValues band_values(const Eigen::Ref<const Integers, 0, Eigen::OuterStride<>>
   return band;
 }
 
-/// Y += B X.
-void add_product(const BandValues& B, const ConstBlock& X, bool mostly_zeros, Block Y) {
-  if (B.dense.size() > 0 && !mostly_zeros) {
+/// Up to kTogether columns of X, as rows.
+Matrix transposed_columns(const ConstBlock& X, Index first) {
+  return X.middleCols(first, std::min(kTogether, X.cols() - first)).transpose();
+}
+
+/// Adds the product of columns `begin` to `end` of a list to y: every entry multiplies `width`
+/// columns of X, which are rows of x.
+void add_list_product(const BandValues& B, Index begin, Index end, const Matrix& x, Matrix& y) {
+  const Index width = x.rows();
+  for (Index j = begin; j < end; ++j) {
+    const double* from = x.col(j).data();
+    for (Index k = B.begins[static_cast<std::size_t>(j)];
+         k < B.begins[static_cast<std::size_t>(j) + 1];
+         ++k) {
+      double* to = y.col(B.rows[static_cast<std::size_t>(k)]).data();
+      const double value = B.values[static_cast<std::size_t>(k)];
+      for (Index c = 0; c < width; ++c) to[c] += value * from[c];
+    }
+  }
+}
+
+/// Y += B X. A list is divided into a fixed number of parts, whose products are added in order.
+void add_product(const BandValues& B, const ConstBlock& X, Block Y) {
+  if (B.dense.size() > 0) {
     kernels::gemm(kernels::Trans::kNo, B.dense, kernels::Trans::kNo, X, Y, 1, 1);
     return;
   }
+  const Index parts = static_cast<Index>(B.rows.size()) < kFewEntries ? 1 : kParts;
+  for (Index first = 0; first < X.cols(); first += kTogether) {
+    const Matrix x = transposed_columns(X, first);
+    std::array<Matrix, kParts> products;
+    parallel_for(parts, [&](Index part) {
+      Matrix& y = products[static_cast<std::size_t>(part)];
+      y.setZero(x.rows(), Y.rows());
+      add_list_product(B, part * B.cols() / parts, (part + 1) * B.cols() / parts, x, y);
+    });
+    for (Index part = 0; part < parts; ++part)
+      Y.middleCols(first, x.rows()) += products[static_cast<std::size_t>(part)].transpose();
+  }
+}
+
+/// Y += B X for X of mostly zeros.
+void add_product_with_zeros(const BandValues& B, const ConstBlock& X, Block Y) {
   parallel_for(X.cols(), [&](Index c) {
     double* y = Y.col(c).data();
     for (Index j = 0; j < B.cols(); ++j) {
@@ -90,10 +133,10 @@ void add_product(const BandValues& B, const ConstBlock& X, bool mostly_zeros, Bl
         Y.col(c) += x * B.dense.col(j);
         continue;
       }
-      for (auto k = static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j)]);
-           k < static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j) + 1]);
+      for (Index k = B.begins[static_cast<std::size_t>(j)];
+           k < B.begins[static_cast<std::size_t>(j) + 1];
            ++k)
-        y[B.rows[k]] += B.values[k] * x;
+        y[B.rows[static_cast<std::size_t>(k)]] += B.values[static_cast<std::size_t>(k)] * x;
     }
   });
 }
@@ -105,19 +148,23 @@ void add_transpose_product(const BandValues& B, const ConstBlock& X, Block Y) {
     return;
   }
   const Index chunks = (B.cols() + kChunk - 1) / kChunk;
-  parallel_for(chunks * X.cols(), [&](Index task) {
-    const Index c = task / chunks;
-    const double* x = X.col(c).data();
-    const Index first = (task % chunks) * kChunk;
-    for (Index j = first; j < std::min(first + kChunk, B.cols()); ++j) {
-      double sum = 0;
-      for (auto k = static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j)]);
-           k < static_cast<std::size_t>(B.begins[static_cast<std::size_t>(j) + 1]);
-           ++k)
-        sum += B.values[k] * x[B.rows[k]];
-      Y(j, c) += sum;
-    }
-  });
+  for (Index first = 0; first < X.cols(); first += kTogether) {
+    const Matrix x = transposed_columns(X, first);
+    const Index width = x.rows();
+    parallel_for(chunks, [&](Index chunk) {
+      for (Index j = chunk * kChunk; j < std::min((chunk + 1) * kChunk, B.cols()); ++j) {
+        std::array<double, kTogether> sums{};
+        for (Index k = B.begins[static_cast<std::size_t>(j)];
+             k < B.begins[static_cast<std::size_t>(j) + 1];
+             ++k) {
+          const double* from = x.col(B.rows[static_cast<std::size_t>(k)]).data();
+          const double value = B.values[static_cast<std::size_t>(k)];
+          for (Index c = 0; c < width; ++c) sums[static_cast<std::size_t>(c)] += value * from[c];
+        }
+        for (Index c = 0; c < width; ++c) Y(j, first + c) += sums[static_cast<std::size_t>(c)];
+      }
+    });
+  }
 }
 
 }  // namespace
@@ -202,22 +249,25 @@ Matrix WaveletMatrix::multiply(bool transposed, const ConstBlock& X, bool mostly
   const Layout& layout = bands_->layout;
   const std::vector<Index>& reads = transposed ? layout.heights : layout.widths;
   const std::vector<Index>& writes = transposed ? layout.widths : layout.heights;
-  const auto add = [&](const BandValues& B, const ConstBlock& from, Block to) {
+  const auto add = [&](const BandValues& B, const ConstBlock& from, Block& to) {
     if (transposed) {
       add_transpose_product(B, from, to);
+    } else if (mostly_zeros) {
+      add_product_with_zeros(B, from, to);
     } else {
-      add_product(B, from, mostly_zeros, to);
+      add_product(B, from, to);
     }
   };
   // The coefficients of X: those of each level replace its smooth part, but products need both.
   Matrix x = X;
   std::vector<Matrix> smooth_parts;
   for (std::size_t l = 0; l + 1 < reads.size(); ++l) {
-    wavelets::synthesize_columns_transposed(x.topRows(reads[l]));
+    wavelets::transform(x.topRows(reads[l]), Axis::kColumns, Direction::kSynthesizeTransposed);
     smooth_parts.emplace_back(x.topRows(reads[l + 1]));
   }
   Matrix y = Matrix::Zero(transposed ? cols() : rows(), X.cols());
-  add(bands_->smooth, x.topRows(reads.back()), y.topRows(writes.back()));
+  Block y_last = y.topRows(writes.back());
+  add(bands_->smooth, x.topRows(reads.back()), y_last);
   for (std::size_t l = bands_->levels.size(); l-- > 0;) {
     const Bands::Level& level = bands_->levels[l];
     const Matrix& smooth = smooth_parts[l];
@@ -227,7 +277,7 @@ Matrix WaveletMatrix::multiply(bool transposed, const ConstBlock& X, bool mostly
     add(transposed ? level.details_smooth : level.smooth_details, details, y_smooth);
     add(transposed ? level.smooth_details : level.details_smooth, smooth, y_details);
     add(level.details_details, details, y_details);
-    wavelets::synthesize_columns(y.topRows(writes[l]));
+    wavelets::transform(y.topRows(writes[l]), Axis::kColumns, Direction::kSynthesize);
   }
   return content_.step * y;
 }

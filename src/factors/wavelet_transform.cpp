@@ -16,12 +16,10 @@ constexpr double kSecondPredict = 0.882911075530934;
 constexpr double kSecondUpdate = 0.443506852043971;
 constexpr double kSmoothScale = 1.149604398860241;
 
-/// Vectors of this many values are transformed together.
+/// Number of columns or rows that are transformed together.
 constexpr Index kWidth = 32;
 constexpr Index kEven = 0;
 constexpr Index kOdd = 1;
-
-enum class Direction { kAnalyze, kSynthesize, kSynthesizeTransposed };
 
 /// n items of `width` numbers each, one item after another.
 struct Items {
@@ -62,7 +60,7 @@ void scale(const Items& x, Index parity, double factor) {
   }
 }
 
-void transform(const Items& x, Direction direction) {
+void transform_items(const Items& x, Direction direction) {
   switch (direction) {
     case Direction::kAnalyze:
       lift(x, kOdd, kFirstPredict);
@@ -96,8 +94,10 @@ Index coefficient_of(Index i, Index count) {
   return i % 2 == 0 ? i / 2 : smooth_count(count) + i / 2;
 }
 
-/// Transforms the vectors of X along its rows or columns, kWidth of them at a time.
-void transform_vectors(Block X, bool along_columns, Direction direction) {
+}  // namespace
+
+void transform(Block X, Axis axis, Direction direction) {
+  const bool along_columns = axis == Axis::kColumns;
   const Index count = along_columns ? X.rows() : X.cols();
   const Index vectors = along_columns ? X.cols() : X.rows();
   parallel_for((vectors + kWidth - 1) / kWidth, [&](Index chunk) {
@@ -119,24 +119,14 @@ void transform_vectors(Block X, bool along_columns, Direction direction) {
     const auto as_coefficients = [&](Index i) { return coefficient_of(i, count); };
     if (direction == Direction::kSynthesize) {
       copy(true, as_coefficients);
-      transform(items, direction);
+      transform_items(items, direction);
       copy(false, as_values);
     } else {
       copy(true, as_values);
-      transform(items, direction);
+      transform_items(items, direction);
       copy(false, as_coefficients);
     }
   });
 }
-
-}  // namespace
-
-void analyze_columns(Block X) { transform_vectors(X, true, Direction::kAnalyze); }
-void synthesize_columns(Block X) { transform_vectors(X, true, Direction::kSynthesize); }
-void synthesize_columns_transposed(Block X) {
-  transform_vectors(X, true, Direction::kSynthesizeTransposed);
-}
-void analyze_rows(Block X) { transform_vectors(X, false, Direction::kAnalyze); }
-void synthesize_rows(Block X) { transform_vectors(X, false, Direction::kSynthesize); }
 
 }  // namespace matapprox::wavelets

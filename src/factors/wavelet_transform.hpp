@@ -11,17 +11,16 @@ namespace matapprox::wavelets {
 /// Number of smooth coefficients of n values; the other n / 2 are details.
 inline Index smooth_count(Index n) { return (n + 1) / 2; }
 
-/// Each of these transforms every column of X, whose number of rows n is at least 2, in place. The
-/// first smooth_count(n) rows of the coefficients are the smooth ones. Results are bit-identical
-/// for any number of threads and of other columns.
-void analyze_columns(Block X);
-/// The inverse of analyze_columns.
-void synthesize_columns(Block X);
-/// The transposed linear map of synthesize_columns.
-void synthesize_columns_transposed(Block X);
+enum class Axis { kColumns, kRows };
+enum class Direction {
+  kAnalyze,               ///< values to coefficients
+  kSynthesize,            ///< the inverse
+  kSynthesizeTransposed,  ///< the transposed map of kSynthesize
+};
 
-/// The same with the rows of X in place of its columns.
-void analyze_rows(Block X);
-void synthesize_rows(Block X);
+/// Transforms every column, or every row, of X in place; it has n >= 2 values. The first
+/// smooth_count(n) coefficients are the smooth ones. Results are bit-identical for any number of
+/// threads and of other columns or rows.
+void transform(Block X, Axis axis, Direction direction);
 
 }  // namespace matapprox::wavelets

@@ -20,6 +20,8 @@
 namespace matapprox {
 namespace {
 
+using wavelets::Axis;
+using wavelets::Direction;
 using wavelets::Integers;
 using wavelets::Layout;
 
@@ -88,16 +90,16 @@ Vector sample_of(const Matrix& C) {
 void analyze(Matrix& C, const Layout& layout) {
   for (std::size_t l = 0; l + 1 < layout.heights.size(); ++l) {
     auto smooth = C.topLeftCorner(layout.heights[l], layout.widths[l]);
-    wavelets::analyze_columns(smooth);
-    wavelets::analyze_rows(smooth);
+    wavelets::transform(smooth, Axis::kColumns, Direction::kAnalyze);
+    wavelets::transform(smooth, Axis::kRows, Direction::kAnalyze);
   }
 }
 
 void synthesize(Matrix& C, const Layout& layout) {
   for (std::size_t l = layout.heights.size() - 1; l-- > 0;) {
     auto smooth = C.topLeftCorner(layout.heights[l], layout.widths[l]);
-    wavelets::synthesize_rows(smooth);
-    wavelets::synthesize_columns(smooth);
+    wavelets::transform(smooth, Axis::kRows, Direction::kSynthesize);
+    wavelets::transform(smooth, Axis::kColumns, Direction::kSynthesize);
   }
 }
 
@@ -125,14 +127,15 @@ struct Quantized {
 
 void quantize(const Coefficients& C, double step, Quantized& q) {
   struct Sums {
-    std::array<double, 3> excess{};  ///< of sizes in steps over the multiples
+    std::array<double, 3> excess{};  ///< sums of sizes in steps less the multiples
     std::array<Index, 3> count{};
   };
+  const double per_step = 1 / step;
   std::vector<Sums> of_columns(static_cast<std::size_t>(C.values.cols()));
   parallel_for(C.values.cols(), [&](Index j) {
     Sums& sums = of_columns[static_cast<std::size_t>(j)];
     for (Index i = 0; i < C.values.rows(); ++i) {
-      const double size = std::abs(C.values(i, j)) / step;
+      const double size = std::abs(C.values(i, j)) * per_step;
       const auto multiple = static_cast<std::int32_t>(size + kRoundedUp);
       q.values(i, j) = C.values(i, j) < 0 ? -multiple : multiple;
       if (multiple == 0) continue;
@@ -213,7 +216,7 @@ double sampled_bytes(const Layout& layout, const Quantized& q) {
   std::size_t first = 0;
   for (const std::size_t end : layout.step_ends) {
     const std::size_t count = (end - first + every - 1) / every;
-    // Those in the middle of equal parts.
+    // Streams in the middle of equal parts are taken.
     for (std::size_t k = 0; k < count; ++k) {
       chosen.emplace_back(first + (2 * k + 1) * (end - first) / (2 * count),
                           static_cast<double>(end - first) / static_cast<double>(count));
@@ -267,7 +270,7 @@ class StepSearch {
 
 /// The smallest step whose coefficients fit into the bytes.
 Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
-  const double entries = static_cast<double>(C.values.size());
+  const auto entries = static_cast<double>(C.values.size());
   const double coded_entries = C.layout.symmetric ? 0.5 * entries : entries;
   const Vector sample = sample_of(C.values);
   const double least = std::log2(C.least_step());
@@ -276,6 +279,7 @@ Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
     const double bits = 8 * limit / coded_entries * static_cast<double>(sample.size());
     first = std::max(std::log2(step_for_bits(sample, bits)), least);
   }
+  const double aim = std::max(0.5 * (1 + kNearBytes) * limit, limit - 1);
   // A step twice as large saves about a bit for each coefficient that is not zero.
   const auto change = [&](double bytes) {
     const double saved = static_cast<double>(q.nonzeros) / 8 * coded_entries / entries;
@@ -288,7 +292,7 @@ Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
       const double bytes = sampled_bytes(C.layout, q);
       first = search.log_step();
       if (bytes <= limit && bytes >= kNearBytes * limit) break;
-      if (!search.next(std::log(bytes / limit), change(bytes))) break;
+      if (!search.next(std::log(bytes / aim), change(bytes))) break;
     }
   }
   std::optional<Coded> best;
@@ -300,7 +304,7 @@ Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
     const double per_step = change(bytes);
     if (bytes <= limit && (!best || bytes > best->bytes())) best = std::move(found);
     const bool near = bytes <= limit && bytes >= std::min(kNearBytes * limit, limit - 2);
-    if (near || !search.next(std::log(bytes / (limit - 1)), per_step)) break;
+    if (near || !search.next(std::log(bytes / aim), per_step)) break;
   }
   if (!best || (best->nonzeros == 0 && C.largest > 0)) {
     throw BudgetTooSmall(
@@ -313,7 +317,7 @@ Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
 Coded within_error(
     const Matrix& A, double scale, const Coefficients& C, Quantized& q, double tolerance) {
   const double least = std::log2(C.least_step());
-  const double entries = static_cast<double>(A.size());
+  const auto entries = static_cast<double>(A.size());
   const double noise = tolerance * (scale * A).norm() / std::sqrt(entries);
   StepSearch search(least, std::max(std::log2(std::sqrt(12.0) * noise), least));
   std::optional<double> best;

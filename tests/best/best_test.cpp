@@ -143,6 +143,50 @@ TEST(Best, BuildsLowRankInFullWhereItMayWin) {
   EXPECT_TRUE(built.relative_error.has_value());
 }
 
+/// Smooth up to an edge that is neither a row, a column nor a diagonal.
+TEST(Best, TakesWaveletsWhereTheyAreNearest) {
+  const Matrix A = Matrix::NullaryExpr(200, 200, [](Index i, Index j) {
+    const auto x = static_cast<double>(i) / 200;
+    const auto y = static_cast<double>(j) / 200;
+    return (x * x + 2 * y * y < 0.7 ? 2 : 1) + std::sin(3 * x + y);
+  });
+  for (const double share : {0.005, 0.03}) {
+    const double bytes = std::floor(share * 8 * 200 * 200);
+    const BestResult result = best(DenseOperator(A), {.budget = bytes_budget(bytes)});
+    EXPECT_EQ(chosen_of(result).method, "wavelet");
+    double others = std::numeric_limits<double>::infinity();
+    for (const BestCandidate& candidate : result.candidates) {
+      if (candidate.method != "wavelet" && candidate.relative_error)
+        others = std::min(others, *candidate.relative_error);
+    }
+    EXPECT_LT(error_of(A, result.approximation), 0.5 * others);
+  }
+}
+
+/// The estimates by samples run between candidates, where only their own stop scope sees a request.
+TEST(Best, StopsBetweenCandidatesToo) {
+  const Matrix A = test::random_matrix(300, 300, 3);
+  std::atomic<bool> stop{false};
+  RunControl control;
+  control.stop = &stop;
+  BestEvents events;
+  events.finished = [&](const BestCandidate& candidate) {
+    if (candidate.method == "hierarchical") stop = true;
+  };
+  const BestResult result =
+      best(DenseOperator(A), {.budget = bytes_budget(0.05 * 8 * 300 * 300)}, control, events);
+  EXPECT_TRUE(result.interrupted);
+  int after = 0;
+  for (const BestCandidate& candidate : result.candidates) {
+    if (candidate.method == "kronecker" || candidate.method == "butterfly" ||
+        candidate.method == "wavelet") {
+      EXPECT_EQ(candidate.verdict, "not tried: stopped before");
+      ++after;
+    }
+  }
+  EXPECT_EQ(after, 3);
+}
+
 TEST(Best, KeepsToTheMethodsThatAreNamed) {
   const DenseOperator A(decaying(100, 100, 0.9));
   const BestResult result = best(A, {.budget = bytes_budget(5000), .methods = "truncated_svd,cur"});

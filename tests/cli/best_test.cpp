@@ -200,8 +200,15 @@ TEST(CliBest, StopsAfterTheTimeGiven) {
 TEST(CliBest, WritesAPageAndItsImages) {
   if (std::system("command -v gnuplot >/dev/null") != 0) GTEST_SKIP() << "there is no gnuplot";
   const std::string folder = temporary_dir();
-  const Arguments command{
-      "--budget", "3%", "--report", folder + "/best.html", "--plots", folder + "/plots", "--quiet"};
+  const Arguments command{"--budget",
+                          "3%",
+                          "--methods",
+                          "hierarchical",
+                          "--report",
+                          folder + "/best.html",
+                          "--plots",
+                          folder + "/plots",
+                          "--quiet"};
   const ProgramResult result = best_of(example("scene.png"), command);
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const std::string page = read_file(folder + "/best.html");

@@ -194,7 +194,7 @@ TEST(CliCompare, AMethodThatCannotRunIsARow) {
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("square"));
   EXPECT_THAT(none.out, HasSubstr("as_is"));
-  EXPECT_EQ(run_program({"compare", path, "--budget", "1"}).exit_code, 2);
+  EXPECT_EQ(run_program({"compare", path, "--budget", "3B"}).exit_code, 2);
 }
 
 TEST(CliCompare, TinyAndZeroMatricesGetAnAnswer) {

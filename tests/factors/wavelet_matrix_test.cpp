@@ -18,6 +18,8 @@
 namespace matapprox {
 namespace {
 
+using wavelets::Axis;
+using wavelets::Direction;
 using wavelets::Integers;
 using wavelets::Layout;
 
@@ -75,18 +77,18 @@ TEST(WaveletTransform, IsThatOfThePrintedFilters) {
   for (const Index n : {2, 3, 4, 5, 8, 9, 16, 33, 70}) {
     const Matrix S = synthesis_by_filters(n);
     Matrix found = Matrix::Identity(n, n);
-    wavelets::synthesize_columns(found);
+    wavelets::transform(found, Axis::kColumns, Direction::kSynthesize);
     EXPECT_CLOSE(found, S, 1e-12) << n;
     Matrix transposed = Matrix::Identity(n, n);
-    wavelets::synthesize_columns_transposed(transposed);
+    wavelets::transform(transposed, Axis::kColumns, Direction::kSynthesizeTransposed);
     EXPECT_CLOSE(transposed, S.transpose(), 1e-12) << n;
     Matrix inverse = Matrix::Identity(n, n);
-    wavelets::analyze_columns(inverse);
+    wavelets::transform(inverse, Axis::kColumns, Direction::kAnalyze);
     EXPECT_CLOSE(inverse * S, Matrix::Identity(n, n), 1e-12) << n;
     Matrix rows = Matrix::Identity(n, n);
-    wavelets::synthesize_rows(rows);
+    wavelets::transform(rows, Axis::kRows, Direction::kSynthesize);
     EXPECT_CLOSE(rows, S.transpose(), 1e-12) << n;
-    wavelets::analyze_rows(rows);
+    wavelets::transform(rows, Axis::kRows, Direction::kAnalyze);
     EXPECT_CLOSE(rows, Matrix::Identity(n, n), 1e-12) << n;
   }
 }
@@ -152,13 +154,13 @@ TEST(WaveletCoding, StoresHalfOfASymmetricMatrix) {
     const Layout whole(n, n, levels, false);
     const Layout half(n, n, levels, true);
     EXPECT_EQ(decoded(half, q), q) << n << " " << levels;
-    std::size_t bytes[2] = {0, 0};
+    std::size_t coded[2] = {0, 0};
     for (std::size_t k = 0; k < half.streams.size(); ++k)
-      bytes[0] += wavelets::encode_stream(half, k, q).size();
+      coded[0] += wavelets::encode_stream(half, k, q).size();
     for (std::size_t k = 0; k < whole.streams.size(); ++k)
-      bytes[1] += wavelets::encode_stream(whole, k, q).size();
+      coded[1] += wavelets::encode_stream(whole, k, q).size();
     if (n >= 300) {
-      EXPECT_LT(static_cast<double>(bytes[0]), 0.52 * static_cast<double>(bytes[1]));
+      EXPECT_LT(static_cast<double>(coded[0]), 0.52 * static_cast<double>(coded[1]));
     }
   }
 }
@@ -227,7 +229,7 @@ TEST(WaveletMatrix, IsTheSynthesisOfItsCoefficients) {
     Index rows, cols, levels;
     double largest;
   };
-  // Of the smaller values of `largest`, few coefficients are not zero: lists in place of matrices.
+  // Few coefficients are not zero if `largest` is small, and bands are then lists.
   for (const Case& c : {Case{1, 1, 0, 1e4},
                         Case{5, 3, 0, 1e4},
                         Case{16, 16, 1, 1e4},
@@ -262,18 +264,33 @@ TEST(WaveletMatrix, IsSymmetricIfItsContentIs) {
 }
 
 TEST(WaveletMatrix, SameBitsForAnyNumberOfThreadsAndColumns) {
-  const WaveletMatrix W(content_of(random_coefficients(150, 90, 10), 3, false, 1));
-  const Matrix X = test::random_matrix(W.cols(), 70, 2);
-  const Matrix Y = test::random_matrix(W.rows(), 70, 2);
-  const Matrix all = W.apply(X);
-  const Matrix all_transposed = W.apply_transpose(Y);
-  for (const int count : {1, 2, 3}) {
-    const test::ThreadCount threads(count);
-    EXPECT_EQ(W.apply(X), all);
-    EXPECT_EQ(W.apply(X.middleCols(40, 1)), all.middleCols(40, 1));
-    EXPECT_EQ(W.apply_transpose(Y), all_transposed);
-    EXPECT_EQ(W.apply_transpose(Y.middleCols(40, 1)), all_transposed.middleCols(40, 1));
+  // Matrices, and a list of many entries, which are multiplied in parts.
+  for (const Integers& q : {random_coefficients(150, 90, 10), random_coefficients(900, 700, 0.3)}) {
+    const WaveletMatrix W(content_of(q, 3, false, 1));
+    const Matrix X = test::random_matrix(W.cols(), 70, 2);
+    const Matrix Y = test::random_matrix(W.rows(), 70, 2);
+    const Matrix all = W.apply(X);
+    const Matrix all_transposed = W.apply_transpose(Y);
+    for (const int count : {1, 2, 3}) {
+      const test::ThreadCount threads(count);
+      EXPECT_EQ(W.apply(X), all);
+      EXPECT_EQ(W.apply(X.middleCols(41, 1)), all.middleCols(41, 1));
+      EXPECT_EQ(W.apply(X.middleCols(3, 12)), all.middleCols(3, 12));
+      EXPECT_EQ(W.apply_transpose(Y), all_transposed);
+      EXPECT_EQ(W.apply_transpose(Y.middleCols(41, 1)), all_transposed.middleCols(41, 1));
+    }
   }
+}
+
+TEST(WaveletMatrix, OfManyEntriesIsTheSynthesisToo) {
+  const Integers q = random_coefficients(600, 500, 0.3);
+  const Matrix A = dense_reference(q, 4, 0.125);
+  const WaveletMatrix W(content_of(q, 4, false, 0.125));
+  ASSERT_GT(W.storage().numbers, 30000);
+  const Matrix X = test::random_matrix(500, 9, 3);
+  const Matrix Y = test::random_matrix(600, 9, 4);
+  EXPECT_CLOSE(W.apply(X), A * X, 1e-11);
+  EXPECT_CLOSE(W.apply_transpose(Y), A.transpose() * Y, 1e-11);
 }
 
 TEST(WaveletMatrix, RefusesWrongContent) {

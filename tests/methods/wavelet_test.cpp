@@ -20,7 +20,7 @@ double wavelet_error(const Matrix& A, const Approximation& B) {
 }
 
 /// Smooth on both sides of a bent edge, with a little noise.
-Matrix picture(Index rows, Index cols) {
+Matrix edge_image(Index rows, Index cols) {
   const Matrix noise = test::random_matrix(rows, cols, 3);
   return Matrix::NullaryExpr(rows, cols, [&](Index i, Index j) {
     const double x = static_cast<double>(i) / static_cast<double>(rows);
@@ -30,15 +30,15 @@ Matrix picture(Index rows, Index cols) {
   });
 }
 
-StorageBudget bytes(double amount) { return {StorageBudget::Unit::kBytes, amount}; }
+StorageBudget byte_limit(double amount) { return {StorageBudget::Unit::kBytes, amount}; }
 
 TEST(Wavelet, UsesItsBudget) {
   for (const auto& [rows, cols] : {std::pair{128, 128}, {100, 301}, {9, 40}, {1, 50}}) {
-    const Matrix A = picture(rows, cols);
+    const Matrix A = edge_image(rows, cols);
     for (const double share : {0.02, 0.05, 0.3}) {
       const double limit = std::floor(share * 8 * static_cast<double>(A.size()));
       if (limit < 20) continue;
-      const Approximation B = wavelet(DenseOperator(A), {.budget = bytes(limit)});
+      const Approximation B = wavelet(DenseOperator(A), {.budget = byte_limit(limit)});
       const auto takes = static_cast<double>(B.storage().bytes);
       EXPECT_LE(takes, limit);
       EXPECT_GE(takes, std::min(0.97 * limit, limit - 8)) << rows << " " << cols << " " << share;
@@ -46,11 +46,11 @@ TEST(Wavelet, UsesItsBudget) {
   }
 }
 
-/// Where low rank needs more numbers than there are bytes.
-TEST(Wavelet, IsFarNearerThanLowRankForPictures) {
-  const Matrix A = picture(256, 256);
+/// Low rank would need more numbers than there are bytes.
+TEST(Wavelet, IsFarNearerThanLowRankForImages) {
+  const Matrix A = edge_image(256, 256);
   const double share = 0.02;
-  const Approximation B = wavelet(DenseOperator(A), {.budget = bytes(share * 8 * 256 * 256)});
+  const Approximation B = wavelet(DenseOperator(A), {.budget = byte_limit(share * 8 * 256 * 256)});
   TruncatedSvdOptions svd;
   svd.rank = static_cast<Index>(share * 256 * 256 / 513 * 2);  // in floats, so to speak
   EXPECT_LT(wavelet_error(A, B), 0.3 * wavelet_error(A, truncated_svd(DenseOperator(A), svd)));
@@ -62,7 +62,7 @@ TEST(Wavelet, IsNearShannonsLimitForNoise) {
   const Matrix A = test::random_matrix(256, 256, 1);
   for (const double bits : {0.5, 1.0, 2.0, 4.0, 8.0}) {
     const Approximation B =
-        wavelet(DenseOperator(A), {.budget = bytes(bits / 8 * 256 * 256), .levels = 0});
+        wavelet(DenseOperator(A), {.budget = byte_limit(bits / 8 * 256 * 256), .levels = 0});
     const double error = wavelet_error(A, B);
     EXPECT_GE(error, std::exp2(-bits)) << bits;
     EXPECT_LE(error, 1.24 * std::exp2(-bits)) << bits;
@@ -70,7 +70,7 @@ TEST(Wavelet, IsNearShannonsLimitForNoise) {
 }
 
 TEST(Wavelet, ReachesATolerance) {
-  const Matrix A = picture(150, 200);
+  const Matrix A = edge_image(150, 200);
   double before = 0;
   for (const double tolerance : {1e-1, 1e-2, 1e-3, 1e-5, 1e-7}) {
     const Approximation B = wavelet(DenseOperator(A), {.frobenius_tolerance = tolerance});
@@ -84,7 +84,7 @@ TEST(Wavelet, ReachesATolerance) {
   EXPECT_NE(beyond.summary.termination, Termination::kTargetReached);
   EXPECT_NE(beyond.summary.message.find("not reached"), std::string::npos);
   EXPECT_LT(wavelet_error(A, beyond), 1e-8);
-  EXPECT_THROW(wavelet(DenseOperator(A), {.budget = bytes(100), .frobenius_tolerance = 1e-3}),
+  EXPECT_THROW(wavelet(DenseOperator(A), {.budget = byte_limit(100), .frobenius_tolerance = 1e-3}),
                BudgetTooSmall);
 }
 
@@ -99,29 +99,31 @@ TEST(Wavelet, StoresHalfOfASymmetricMatrix) {
 }
 
 TEST(Wavelet, ScalesWithTheMatrix) {
-  const Matrix A = picture(64, 64);
-  const Approximation B = wavelet(DenseOperator(A), {.budget = bytes(1500)});
+  const Matrix A = edge_image(64, 64);
+  const Approximation B = wavelet(DenseOperator(A), {.budget = byte_limit(1500)});
   for (const double factor : {0x1p-900, 0x1p900}) {
-    const Approximation scaled = wavelet(DenseOperator(factor * A), {.budget = bytes(1500)});
+    const Approximation scaled = wavelet(DenseOperator(factor * A), {.budget = byte_limit(1500)});
     EXPECT_EQ(test::dense_of(scaled), (factor * test::dense_of(B)).eval());
   }
 }
 
 TEST(Wavelet, SameBitsForAnyNumberOfThreads) {
-  const Matrix A = picture(300, 200);
-  const Matrix B = test::dense_of(wavelet(DenseOperator(A), {.budget = bytes(9000)}));
+  const Matrix A = edge_image(300, 200);
+  const Matrix B = test::dense_of(wavelet(DenseOperator(A), {.budget = byte_limit(9000)}));
   for (const int count : {1, 3}) {
     const test::ThreadCount threads(count);
-    EXPECT_EQ(test::dense_of(wavelet(DenseOperator(A), {.budget = bytes(9000)})), B);
+    EXPECT_EQ(test::dense_of(wavelet(DenseOperator(A), {.budget = byte_limit(9000)})), B);
   }
 }
 
 TEST(Wavelet, ZeroAndWrongInput) {
-  const Approximation zero = wavelet(DenseOperator(Matrix::Zero(40, 30)), {.budget = bytes(10)});
+  const Approximation zero =
+      wavelet(DenseOperator(Matrix::Zero(40, 30)), {.budget = byte_limit(10)});
   EXPECT_TRUE(test::dense_of(zero).isZero(0));
-  EXPECT_THROW(wavelet(DenseOperator(Matrix::Zero(40, 30)), {.budget = bytes(3)}), BudgetTooSmall);
-  const DenseOperator A(picture(40, 30));
-  EXPECT_THROW(wavelet(A, {.budget = bytes(5)}), BudgetTooSmall);
+  EXPECT_THROW(wavelet(DenseOperator(Matrix::Zero(40, 30)), {.budget = byte_limit(3)}),
+               BudgetTooSmall);
+  const DenseOperator A(edge_image(40, 30));
+  EXPECT_THROW(wavelet(A, {.budget = byte_limit(5)}), BudgetTooSmall);
   EXPECT_THROW(wavelet(A, {.frobenius_tolerance = 1}), InvalidArgument);
   EXPECT_THROW(wavelet(A, {.levels = 3}), InvalidArgument);
   EXPECT_THROW(wavelet(A, {.levels = -2}), InvalidArgument);
@@ -133,10 +135,12 @@ TEST(Wavelet, ZeroAndWrongInput) {
 
 /// The estimate decides whether `best` builds the result.
 TEST(Wavelet, EstimateIsNearTheError) {
-  for (const Matrix& A : {picture(256, 256), picture(700, 500), test::random_matrix(300, 300, 2)}) {
+  for (const Matrix& A :
+       {edge_image(256, 256), edge_image(700, 500), test::random_matrix(300, 300, 2)}) {
     for (const double share : {0.01, 0.03, 0.1}) {
       const double limit = share * 8 * static_cast<double>(A.size());
-      const double error = wavelet_error(A, wavelet(DenseOperator(A), {.budget = bytes(limit)}));
+      const double error =
+          wavelet_error(A, wavelet(DenseOperator(A), {.budget = byte_limit(limit)}));
       const double estimate = wavelet_error_estimate(DenseOperator(A), limit);
       EXPECT_LT(estimate, 1.6 * error) << share;
       EXPECT_GT(estimate, error / 1.6) << share;

@@ -136,7 +136,7 @@ def test_same_bits_as_the_program(method, order, psd, tmp_path, program):
         *chord,
     )
     theirs = ma.load(tmp_path / "b.h5")
-    seed = {} if method == "exact" else {"seed": 5}
+    seed = {} if method in ("exact", "wavelet") else {"seed": 5}
     ours = quick(method, A, **seed)
     np.testing.assert_array_equal(ours.toarray(), theirs.toarray())
     for mine, their in zip(ours.factors, theirs.factors, strict=True):
