@@ -142,7 +142,7 @@ def sperr(A, share):
 def nearest_within(A, share, low, high, encode, decode):
     """Error of the nearest result that fits, by bisection of a setting; smaller settings take more bytes."""
     least = None
-    for _ in range(20):
+    for _ in range(12):
         middle = (low + high) / 2
         data = encode(middle)
         if len(data) <= share * A.nbytes:
@@ -173,7 +173,7 @@ def image_codecs(A, share):
     return {"JPEG 2000": nearest_within(A, share, -100.0, -1.0,
                                         lambda setting: imagecodecs.jpeg2k_encode(numbers, level=-setting, codecformat="J2K"),
                                         restored(imagecodecs.jpeg2k_decode)),
-            "JPEG XL": nearest_within(A, share, 0.01, 25.0, lambda setting: imagecodecs.jpegxl_encode(numbers, distance=setting),
+            "JPEG XL": nearest_within(A, share, 0.01, 25.0, lambda setting: imagecodecs.jpegxl_encode(numbers, distance=setting, effort=3),
                                       restored(imagecodecs.jpegxl_decode))}
 
 

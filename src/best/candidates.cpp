@@ -95,7 +95,8 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (reads_all && !traits.sparse) {
     add("kronecker", "kronecker", {}, Precision::kDouble);
     add("butterfly", "butterfly", {}, Precision::kDouble);
-    add("wavelet", "wavelet", {}, Precision::kDouble);
+    // Blocks approximate kernels and covariances far better.
+    if (traits.in_memory) add("wavelet", "wavelet", {}, Precision::kDouble);
   }
   if (traits.held && traits.square &&
       (high || traits.sparse || (traits.symmetric && !traits.points && !traits.local))) {

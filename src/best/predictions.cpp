@@ -41,8 +41,8 @@ constexpr double kNoBetter = 0.9;
 /// error: the singular values of samples decay faster than those of the whole, for noise in a
 /// Kronecker sum by sqrt(N / 512).
 constexpr double kFarNearer = 0.3;
-/// A wavelet code is tried if its estimate is below this multiple of the best error: estimates are
-/// rarely higher above the error (camera, ship, bridge, attention, normal noise).
+/// A wavelet code is tried if its estimate is below this multiple of the best error: estimates
+/// rarely exceed the true error by more (camera, ship, bridge, attention, normal noise).
 constexpr double kMayBeNearer = 1.15;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
@@ -89,7 +89,8 @@ Vector values_of(const Approximation& triplets) {
 
 // ---- The rules of methods
 
-/// The error that samples of the entries promise, at most `enough` of which is worth a fit.
+/// Why the method is not worth a fit: its error, estimated from samples of the entries, exceeds
+/// `fraction` of the wanted one. Empty if it is worth one.
 std::string by_samples(const Situation& now,
                        double fraction,
                        const std::function<double(double bytes, double enough)>& estimate) {

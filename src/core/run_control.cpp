@@ -8,11 +8,11 @@
 
 namespace matapprox {
 
-double StopControl::seconds() const {
+double StopToken::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-void RunControl::throw_if_stopped(const char* method) const {
+void StopToken::throw_if_stopped(const char* method) const {
   if (interrupted())
     throw Interrupted(fmt::format("{}: interrupted before it had a result", method));
   if (out_of_time()) {
@@ -26,8 +26,8 @@ thread_local const StopScope* current = nullptr;
 
 }  // namespace
 
-StopScope::StopScope(const RunControl& control, const char* who)
-    : control_(control), who_(who), outer_(current) {
+StopScope::StopScope(const StopToken& token, const char* who)
+    : token_(token), who_(who), outer_(current) {
   current = this;
 }
 
@@ -35,8 +35,8 @@ StopScope::~StopScope() { current = outer_; }
 
 void StopScope::throw_if_stopped() const {
   // The clock takes longer to read than the flag.
-  if (control_.interrupted() || (std::isfinite(control_.max_seconds) && control_.out_of_time()))
-    control_.throw_if_stopped(who_);
+  if (token_.interrupted() || (std::isfinite(token_.max_seconds) && token_.out_of_time()))
+    token_.throw_if_stopped(who_);
 }
 
 const StopScope* current_stop_scope() { return current; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -22,8 +23,7 @@ constexpr Index kTileSide = 512;
 
 // ---- Arithmetic coding [MNW98], with 32 bits of range and binary decisions
 
-/// Probabilities have 16 bits, and are at least this far from 0 and 1.
-constexpr std::uint32_t kMinProbability = 64;
+/// Probabilities have 16 bits.
 constexpr std::uint32_t kHalf = 1U << 15;
 constexpr std::uint32_t kMinRange = 1U << 24;
 
@@ -31,8 +31,8 @@ std::uint32_t part_of(std::uint32_t range, std::uint32_t probability) {
   return static_cast<std::uint32_t>((std::uint64_t{range} * probability) >> 16);
 }
 
-/// Estimated probability that a decision is yes: the mean of a fast and of a slow average. The
-/// first decisions count more.
+/// Estimated probability that a decision is yes: the mean of a fast and of a slow average, between
+/// 79 and 65456 of 2^16, where both stop. The first decisions count more.
 class Chance {
  public:
   std::uint32_t probability() const { return (std::uint32_t{fast_} + slow_) / 2; }
@@ -224,10 +224,7 @@ std::int32_t code_value(Coder& coder,
     }
     Chance& one = together[std::min<std::size_t>(bits, kMaxBits)];
     Chance& other = apart[std::min<std::size_t>(bits, kMaxBits)];
-    const std::uint32_t probability = std::clamp((one.probability() + other.probability()) / 2,
-                                                 kMinProbability,
-                                                 2 * kHalf - kMinProbability);
-    const bool more = coder.code(probability, bits < wanted);
+    const bool more = coder.code((one.probability() + other.probability()) / 2, bits < wanted);
     one.learn(more);
     other.learn(more);
     if (!more) break;
@@ -239,9 +236,7 @@ std::int32_t code_value(Coder& coder,
     const bool wanted_bit = (size >> bit & 1) != 0;
     if (depth < kLearnedBits) {
       Chance& chance = statistics.mantissa[bits][depth == 0 ? 0 : 1 + (found & 1)];
-      const std::uint32_t probability =
-          std::clamp(chance.probability(), kMinProbability, 2 * kHalf - kMinProbability);
-      const bool one = coder.code(probability, wanted_bit);
+      const bool one = coder.code(chance.probability(), wanted_bit);
       chance.learn(one);
       found = 2 * found + (one ? 1 : 0);
     } else {
@@ -320,7 +315,9 @@ Index max_levels(Index rows, Index cols) {
 
 Layout::Layout(Index m, Index n, Index level_count, bool is_symmetric)
     : rows(m), cols(n), levels(level_count), symmetric(is_symmetric) {
-  require(m >= 1 && n >= 1 && levels >= 0 && levels <= max_levels(m, n) && (!symmetric || m == n),
+  constexpr Index kMaxSide = std::numeric_limits<std::int32_t>::max();
+  require(m >= 1 && n >= 1 && m <= kMaxSide && n <= kMaxSide && levels >= 0 &&
+              levels <= max_levels(m, n) && (!symmetric || m == n),
           "wavelet coefficients: {} levels of a {}{} x {} matrix",
           levels,
           symmetric ? "symmetric " : "",
@@ -388,9 +385,9 @@ std::vector<std::uint8_t> encode_stream(const Layout& layout,
   return encoder.finish();
 }
 
-Integers decode(const Layout& layout,
-                std::span<const Index> lengths,
-                std::span<const std::uint8_t> data) {
+void check_lengths(const Layout& layout,
+                   std::span<const Index> lengths,
+                   std::span<const std::uint8_t> data) {
   const bool negative = std::any_of(lengths.begin(), lengths.end(), [](Index n) { return n < 0; });
   require(
       !negative && lengths.size() == layout.streams.size() &&
@@ -399,10 +396,17 @@ Integers decode(const Layout& layout,
       data.size(),
       layout.streams.size(),
       lengths.size());
+}
+
+Integers decode(const Layout& layout,
+                std::span<const Index> lengths,
+                std::span<const std::uint8_t> data) {
+  check_lengths(layout, lengths, data);
   std::vector<std::size_t> begins{0};
   for (const Index length : lengths)
     begins.push_back(begins.back() + static_cast<std::size_t>(length));
-  require_memory(4.0 * static_cast<double>(layout.rows) * static_cast<double>(layout.cols),
+  // The caller divides them into bands, which take up to 8 bytes more for each.
+  require_memory(12.0 * static_cast<double>(layout.rows) * static_cast<double>(layout.cols),
                  "wavelet coefficients");
   Integers values = Integers::Zero(layout.rows, layout.cols);
   std::size_t first = 0;

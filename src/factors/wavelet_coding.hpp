@@ -68,13 +68,18 @@ struct Layout {
 /// Levels after which the shorter side has at least 8 smooth coefficients.
 Index max_levels(Index rows, Index cols);
 
-/// The bytes of one stream. Entries below the diagonal stand for their mirror images in halved
-/// bands, and of the two bands with details in one direction only that within columns is coded.
+/// The bytes of one stream; coefficients must have at most kMaxBits bits. In halved bands, entries
+/// below the diagonal also stand for their mirror images, and of the two bands with details in one
+/// direction only those within columns are coded.
 std::vector<std::uint8_t> encode_stream(const Layout& layout,
                                         std::size_t stream,
                                         const Integers& values);
+/// Throws InvalidArgument unless there is a length for each stream, which add up to the data.
+void check_lengths(const Layout& layout,
+                   std::span<const Index> lengths,
+                   std::span<const std::uint8_t> data);
 /// Decodes all streams. `lengths`: bytes of each. Throws InvalidArgument if lengths do not match,
-/// or if a coefficient has more than kMaxBits bits.
+/// or if a coefficient has more than kMaxBits bits, and NotAvailable if memory does not suffice.
 Integers decode(const Layout& layout,
                 std::span<const Index> lengths,
                 std::span<const std::uint8_t> data);

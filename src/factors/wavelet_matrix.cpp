@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/unit_columns.hpp"
 #include "factors/wavelet_coding.hpp"
 #include "factors/wavelet_transform.hpp"
+#include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/kernels/gemm.hpp"
@@ -38,16 +42,24 @@ using wavelets::Direction;
 using wavelets::Integers;
 using wavelets::Layout;
 
+/// A coefficient takes at least 0.0014 bits, at the greatest probability of the code, and a
+/// symmetric matrix stores half of them. A file with more entries is damaged.
+constexpr double kMaxEntriesPerByte = 12000;
 /// Bands with fewer nonzero entries than this share are stored as a list.
 constexpr double kSparseShare = 1.0 / 3;
-/// Columns of X that are multiplied together by a list; columns of a list that are a task of a
-/// transposed product; and parts of a list for a product, if it has more than a few entries.
+/// Number of columns of X that a list multiplies together.
 constexpr Index kTogether = 8;
+/// Number of columns of a list in one task of a transposed product.
 constexpr Index kChunk = 512;
+/// A list of more than kFewEntries is divided into kParts parts for a product.
 constexpr Index kParts = 4;
 constexpr Index kFewEntries = 20000;
 /// Multiplications of one value in one level: four lifting steps of its half, and a scale.
 constexpr double kPerValue = 3;
+
+Index storage_bytes(const WaveletMatrix::Content& content) {
+  return static_cast<Index>(wavelets::kLengthBytes * content.lengths.size() + content.data.size());
+}
 
 double value_of(std::int32_t q, const std::array<std::int8_t, 3>& shifts) {
   if (q == 0) return 0;
@@ -173,7 +185,11 @@ struct WaveletMatrix::Bands {
   explicit Bands(const Content& content)
       : layout(content.rows, content.cols, content.levels, content.symmetric) {
     const Integers q = wavelets::decode(layout, content.lengths, content.data);
-    nonzeros = (q.array() != 0).count();
+    require((q.array() != 0).count() == content.nonzeros,
+            "wavelet coefficients: not as many as stated are not 0");
+    const auto largest = static_cast<double>(q.array().abs().maxCoeff());
+    require(std::isfinite(std::ldexp(content.step * largest, -static_cast<int>(content.levels))),
+            "wavelet coefficients: entries beyond the range of doubles");
     const auto band = [&](Index row, Index rows, Index col, Index cols) {
       return band_values(q.block(row, col, rows, cols), content.shifts);
     };
@@ -197,41 +213,63 @@ struct WaveletMatrix::Bands {
   };
 
   Layout layout;
-  Index nonzeros = 0;
   std::vector<Level> levels;
   BandValues smooth;
 };
 
-WaveletMatrix::WaveletMatrix(Content content) : content_(std::move(content)) {
+struct WaveletMatrix::Decoded {
+  std::once_flag once;
+  std::optional<Bands> bands;
+};
+
+WaveletMatrix::WaveletMatrix(Content content, Decode decode)
+    : content_(std::move(content)), decoded_(std::make_shared<Decoded>()) {
   require(std::isfinite(content_.step) && content_.step > 0,
           "wavelet coefficients: a step of {:g}",
           content_.step);
-  bands_ = std::make_shared<const Bands>(content_);
+  const double entries = static_cast<double>(content_.rows) * static_cast<double>(content_.cols);
+  const auto bytes = static_cast<double>(storage_bytes(content_));
+  require(entries <= kMaxEntriesPerByte * bytes,
+          "wavelet coefficients: {} bytes cannot hold a {} x {} matrix",
+          bytes,
+          content_.rows,
+          content_.cols);
+  wavelets::check_lengths(Layout(content_.rows, content_.cols, content_.levels, content_.symmetric),
+                          content_.lengths,
+                          content_.data);
+  if (decode == Decode::kNow) bands();
+}
+
+const WaveletMatrix::Bands& WaveletMatrix::bands() const {
+  std::call_once(decoded_->once, [&] { decoded_->bands.emplace(content_); });
+  return *decoded_->bands;
 }
 
 WaveletMatrix WaveletMatrix::multiplied(int exponent) const {
   WaveletMatrix result = *this;
   result.content_.step = std::ldexp(content_.step, exponent);
-  require(std::isnormal(result.content_.step),
-          "wavelet coefficients: a step of {:g}",
-          result.content_.step);
+  if (!std::isnormal(result.content_.step)) {
+    throw NumericalError(
+        fmt::format("wavelet coefficients: a step of {:g}; multiply the matrix by a power of 2",
+                    result.content_.step));
+  }
   return result;
 }
 
 Storage WaveletMatrix::storage() const {
-  return {
-      bands_->nonzeros,
-      static_cast<Index>(wavelets::kLengthBytes * content_.lengths.size() + content_.data.size())};
+  // Pairs of mirror images are stored once, most of those on the diagonal have no pair.
+  const Index numbers = content_.symmetric ? (content_.nonzeros + 1) / 2 : content_.nonzeros;
+  return {numbers, storage_bytes(content_)};
 }
 
 double WaveletMatrix::multiplications() const {
   const double transforms =
       content_.levels == 0 ? 0 : 2 * kPerValue * static_cast<double>(rows() + cols());
-  return static_cast<double>(bands_->nonzeros) + transforms;
+  return static_cast<double>(content_.nonzeros) + transforms;
 }
 
 std::string WaveletMatrix::description() const {
-  return fmt::format("{} levels of wavelets, {} coefficients", content_.levels, bands_->nonzeros);
+  return fmt::format("{} levels of wavelets, {} coefficients", content_.levels, content_.nonzeros);
 }
 
 Matrix WaveletMatrix::columns(bool transposed, std::span<const Index> J) const {
@@ -246,7 +284,8 @@ Matrix WaveletMatrix::multiply(bool transposed, const ConstBlock& X, bool mostly
           "wavelet coefficients: a block of {} rows where {} are needed",
           X.rows(),
           read);
-  const Layout& layout = bands_->layout;
+  const Bands& bands = this->bands();
+  const Layout& layout = bands.layout;
   const std::vector<Index>& reads = transposed ? layout.heights : layout.widths;
   const std::vector<Index>& writes = transposed ? layout.widths : layout.heights;
   const auto add = [&](const BandValues& B, const ConstBlock& from, Block& to) {
@@ -267,9 +306,9 @@ Matrix WaveletMatrix::multiply(bool transposed, const ConstBlock& X, bool mostly
   }
   Matrix y = Matrix::Zero(transposed ? cols() : rows(), X.cols());
   Block y_last = y.topRows(writes.back());
-  add(bands_->smooth, x.topRows(reads.back()), y_last);
-  for (std::size_t l = bands_->levels.size(); l-- > 0;) {
-    const Bands::Level& level = bands_->levels[l];
+  add(bands.smooth, x.topRows(reads.back()), y_last);
+  for (std::size_t l = bands.levels.size(); l-- > 0;) {
+    const Bands::Level& level = bands.levels[l];
     const Matrix& smooth = smooth_parts[l];
     const auto details = x.middleRows(reads[l + 1], reads[l] - reads[l + 1]);
     Block y_smooth = y.topRows(writes[l + 1]);

@@ -14,6 +14,7 @@
 #include "io/hdf5_output.hpp"
 #include "io/packed_values.hpp"
 #include "io/saved_schema.hpp"
+#include "io/trial_read.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
@@ -215,6 +216,7 @@ void write_content(const Location& group, const WaveletMatrix& W, Precision) {
   hdf5::put_integer(group, "cols", content.cols);
   hdf5::put_integer(group, "symmetric", content.symmetric ? 1 : 0);
   hdf5::put_integer(group, "levels", content.levels);
+  hdf5::put_integer(group, "nonzeros", content.nonzeros);
   hdf5::put_number(group, "step", content.step);
   for (std::size_t k = 0; k < content.shifts.size(); ++k)
     hdf5::put_integer(group, fmt::format("shift_{}", k + 1), content.shifts[k]);
@@ -388,6 +390,7 @@ WaveletMatrix read_wavelet(const Location& group) {
   content.cols = size_attribute(group, "cols");
   content.symmetric = schema::flag(group, "symmetric");
   content.levels = hdf5::get_integer(group, "levels", 0, 64);
+  content.nonzeros = hdf5::get_integer(group, "nonzeros", 0, schema::kLargest);
   content.step = hdf5::get_number(group, "step");
   for (std::size_t k = 0; k < content.shifts.size(); ++k) {
     content.shifts[k] = static_cast<std::int8_t>(
@@ -395,7 +398,9 @@ WaveletMatrix read_wavelet(const Location& group) {
   }
   content.lengths = hdf5::read_integers(group, "lengths");
   content.data = hdf5::read_array<std::uint8_t>(group, "data");
-  return WaveletMatrix(std::move(content));
+  const auto decode =
+      in_trial_read() ? WaveletMatrix::Decode::kOnFirstUse : WaveletMatrix::Decode::kNow;
+  return WaveletMatrix(std::move(content), decode);
 }
 
 /// A kind of value: its name in files, the first version of the format that has it, and its reader.

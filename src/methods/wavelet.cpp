@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,8 +28,9 @@ using wavelets::Integers;
 using wavelets::Layout;
 
 constexpr const char* kWavelet = "wavelet";
-/// A coefficient is rounded up from this part of a step above a multiple: fewer bits for nearly the
-/// same error. Chosen on camera and ship, where 0.30 to 0.42 differ by less than 1 %.
+/// A coefficient is rounded away from zero if the next multiple is at most this part of a step
+/// away: fewer bits for nearly the same error. Chosen on camera and ship, where 0.30 to 0.42 differ
+/// by less than 1 %.
 constexpr double kRoundedUp = 0.35;
 /// Bytes and errors are near enough to their limits from these parts on.
 constexpr double kNearBytes = 0.997;
@@ -37,6 +40,8 @@ constexpr int kMaxRounds = 16;
 constexpr double kNearSteps = 1e-4;
 /// Number of entries above which rounds code a sample of the streams.
 constexpr double kCodedEntries = 0x1p22;
+/// Number of entries up to which all levels and none are both tried.
+constexpr Index kSmallMatrix = Index{1} << 16;
 /// Entries from which the first step is estimated, and blocks and their sides of an estimate.
 constexpr Index kSampledEntries = Index{1} << 15;
 constexpr Index kSampledBlocks = 3;
@@ -45,7 +50,7 @@ constexpr Index kBlockSide = 128;
 // ---- Estimates, by independent coefficients with the spectrum of a sample
 
 /// Bits and squared error of coefficients at a step: r^2 / 0.65^2 bits for r steps below 0.65, else
-/// log2(9 r). Errors by it are 0.7 to 1.1 times the actual ones, at 0.3 to 6.4 bits per entry
+/// log2(9 r). It estimates errors as 0.7 to 1.1 times the actual ones, at 0.3 to 6.4 bits per entry
 /// (camera, ship, bridge, attention with positions, normal noise).
 struct Rate {
   double bits = 0;
@@ -77,9 +82,10 @@ double step_for_bits(const Vector& coefficients, double bits) {
   return std::exp2(high);
 }
 
-/// Evenly spaced entries.
+/// Evenly spaced entries, at a distance that has no divisor in common with the number of rows.
 Vector sample_of(const Matrix& C) {
-  const Index every = std::max<Index>(C.size() / kSampledEntries, 1) | 1;
+  Index every = std::max<Index>(C.size() / kSampledEntries, 1);
+  while (std::gcd(every, C.rows()) > 1) ++every;
   Vector sample((C.size() + every - 1) / every);
   for (Index k = 0; k < sample.size(); ++k) sample(k) = C.data()[k * every];
   return sample;
@@ -123,39 +129,62 @@ struct Quantized {
   Integers values;
   std::array<std::int8_t, 3> shifts{};
   Index nonzeros = 0;
+  double squared_error = 0;  ///< sum over all coefficients, in squared steps
 };
 
+/// Rounds coefficients; of a symmetric matrix, those on and below the diagonal, whose mirror images
+/// may differ by rounding.
 void quantize(const Coefficients& C, double step, Quantized& q) {
   struct Sums {
     std::array<double, 3> excess{};  ///< sums of sizes in steps less the multiples
+    std::array<double, 3> squares{};
     std::array<Index, 3> count{};
+    double dropped = 0;  ///< sum of squares of what is rounded to zero
   };
   const double per_step = 1 / step;
+  const bool symmetric = C.layout.symmetric;
   std::vector<Sums> of_columns(static_cast<std::size_t>(C.values.cols()));
   parallel_for(C.values.cols(), [&](Index j) {
     Sums& sums = of_columns[static_cast<std::size_t>(j)];
-    for (Index i = 0; i < C.values.rows(); ++i) {
+    for (Index i = symmetric ? j : 0; i < C.values.rows(); ++i) {
+      const double weight = symmetric && i > j ? 2 : 1;
       const double size = std::abs(C.values(i, j)) * per_step;
       const auto multiple = static_cast<std::int32_t>(size + kRoundedUp);
       q.values(i, j) = C.values(i, j) < 0 ? -multiple : multiple;
-      if (multiple == 0) continue;
+      if (multiple == 0) {
+        sums.dropped += weight * size * size;
+        continue;
+      }
       const auto kind = static_cast<std::size_t>(std::min(multiple, 3) - 1);
-      sums.excess[kind] += size - multiple;
-      ++sums.count[kind];
+      sums.excess[kind] += weight * (size - multiple);
+      sums.squares[kind] += weight * (size - multiple) * (size - multiple);
+      sums.count[kind] += symmetric && i > j ? 2 : 1;
     }
   });
+  if (symmetric) {
+    parallel_for(C.values.cols(), [&](Index j) {
+      for (Index i = 0; i < j; ++i) q.values(i, j) = q.values(j, i);
+    });
+  }
   Sums all;
   for (const Sums& sums : of_columns) {
+    all.dropped += sums.dropped;
     for (std::size_t k = 0; k < 3; ++k) {
       all.excess[k] += sums.excess[k];
+      all.squares[k] += sums.squares[k];
       all.count[k] += sums.count[k];
     }
   }
   q.nonzeros = 0;
+  q.squared_error = all.dropped;
   for (std::size_t k = 0; k < 3; ++k) {
     const double mean = all.count[k] == 0 ? 0 : all.excess[k] / static_cast<double>(all.count[k]);
     q.shifts[k] = static_cast<std::int8_t>(std::clamp(std::round(256 * mean), -127.0, 127.0));
     q.nonzeros += all.count[k];
+    // The sum of (x - shift)^2.
+    const double shift = q.shifts[k] / 256.0;
+    q.squared_error += all.squares[k] - 2 * shift * all.excess[k] +
+                       shift * shift * static_cast<double>(all.count[k]);
   }
 }
 
@@ -187,6 +216,7 @@ struct Coded {
   double log_step = 0;
   std::array<std::int8_t, 3> shifts{};
   Index nonzeros = 0;
+  double squared_error = 0;  ///< sum over all coefficients
   std::vector<Index> lengths;
   std::vector<std::uint8_t> data;
   double bytes() const {
@@ -200,7 +230,7 @@ Coded coded(const Layout& layout, const Quantized& q, double log_step) {
     const auto stream = static_cast<std::size_t>(k);
     streams[stream] = wavelets::encode_stream(layout, stream, q.values);
   });
-  Coded result{log_step, q.shifts, q.nonzeros, {}, {}};
+  Coded result{log_step, q.shifts, q.nonzeros, q.squared_error * std::exp2(2 * log_step), {}, {}};
   for (const auto& stream : streams) {
     result.lengths.push_back(static_cast<Index>(stream.size()));
     result.data.insert(result.data.end(), stream.begin(), stream.end());
@@ -239,13 +269,13 @@ class StepSearch {
  public:
   StepSearch(double least, double first) : least_(least), log_(first) {}
   double log_step() const { return log_; }
-  /// Takes the next step; false if there is none that matters.
+  /// Takes the next step; false if it would hardly differ.
   bool next(double excess, double per_step) {
     const bool too_small = excess * per_step < 0;
     (too_small ? low_ : high_) = Tried{log_, excess};
     double to = log_ - excess / per_step;
     if (low_ && high_) {
-      const double part = (low_->excess - 0) / (low_->excess - high_->excess);
+      const double part = low_->excess / (low_->excess - high_->excess);
       to = low_->log + std::clamp(part, 0.05, 0.95) * (high_->log - low_->log);
     } else {
       to = std::clamp(to, log_ - 4, log_ + 4);
@@ -268,7 +298,7 @@ class StepSearch {
   std::optional<Tried> high_;
 };
 
-/// The smallest step whose coefficients fit into the bytes.
+/// The least error of a step whose coefficients fit into the bytes, of those that are tried.
 Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
   const auto entries = static_cast<double>(C.values.size());
   const double coded_entries = C.layout.symmetric ? 0.5 * entries : entries;
@@ -302,11 +332,14 @@ Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
     Coded found = coded(C.layout, q, search.log_step());
     const double bytes = found.bytes();
     const double per_step = change(bytes);
-    if (bytes <= limit && (!best || bytes > best->bytes())) best = std::move(found);
+    const bool is_zero = found.nonzeros == 0;
+    if (is_zero && bytes > limit) break;
     const bool near = bytes <= limit && bytes >= std::min(kNearBytes * limit, limit - 2);
-    if (near || !search.next(std::log(bytes / aim), per_step)) break;
+    if (bytes <= limit && !is_zero && (!best || found.squared_error < best->squared_error))
+      best = std::move(found);
+    if ((near && !is_zero) || !search.next(std::log(bytes / aim), per_step)) break;
   }
-  if (!best || (best->nonzeros == 0 && C.largest > 0)) {
+  if (!best) {
     throw BudgetTooSmall(
         fmt::format("{}: no coefficient of the matrix fits into {:.0f} bytes", kWavelet, limit));
   }
@@ -355,6 +388,66 @@ Index chosen_levels(
   return error(with) <= error(without) ? most : 0;
 }
 
+/// The matrix to approximate and the wanted size or error.
+struct Fitting {
+  const Matrix& entries;
+  double scale;
+  bool symmetric;
+  double tolerance;
+  double limit;  ///< bytes, without a tolerance
+};
+
+struct Fit {
+  Coded coded;
+  Index levels = 0;
+  bool reached = false;  ///< the tolerance, if there is one
+};
+
+Fit fitted(const Fitting& wanted, Index levels) {
+  const Coefficients C(wanted.entries, wanted.scale, levels, wanted.symmetric);
+  Quantized q(C);
+  if (C.largest == 0) {
+    q.values.setZero();
+    return {coded(C.layout, q, 0), levels, wanted.tolerance > 0};
+  }
+  if (wanted.tolerance == 0) return {within_bytes(C, q, wanted.limit), levels, false};
+  Fit fit{within_error(wanted.entries, wanted.scale, C, q, wanted.tolerance), levels, false};
+  const double step = std::exp2(fit.coded.log_step);
+  fit.reached = error_of(wanted.entries, wanted.scale, C.layout, q, step) <= wanted.tolerance;
+  return fit;
+}
+
+bool is_better(const Fit& one, const Fit& other, double tolerance) {
+  if (one.reached != other.reached) return one.reached;
+  return tolerance > 0 ? one.coded.bytes() < other.coded.bytes()
+                       : one.coded.squared_error < other.coded.squared_error;
+}
+
+/// The better one of all levels and none. Only that which is expected to be better is tried if the
+/// matrix is large and it succeeds.
+Fit best_fit(const Fitting& wanted) {
+  const Index most = wavelets::max_levels(wanted.entries.rows(), wanted.entries.cols());
+  const double bits =
+      8 * wanted.limit * (wanted.symmetric ? 2 : 1) / static_cast<double>(wanted.entries.size());
+  const Index expected =
+      chosen_levels(wanted.entries, wanted.scale, wanted.symmetric, bits, wanted.tolerance);
+  std::optional<Fit> best;
+  std::exception_ptr problem;
+  for (const Index levels : {expected, most - expected}) {
+    const bool enough =
+        wanted.entries.size() > kSmallMatrix && best && (best->reached || wanted.tolerance == 0);
+    if (enough || (best && most == 0)) break;
+    try {
+      Fit fit = fitted(wanted, levels);
+      if (!best || is_better(fit, *best, wanted.tolerance)) best = std::move(fit);
+    } catch (const BudgetTooSmall&) {
+      problem = std::current_exception();
+    }
+  }
+  if (!best) std::rethrow_exception(problem);
+  return std::move(*best);
+}
+
 }  // namespace
 
 void WaveletOptions::visit(OptionVisitor& v) {
@@ -387,59 +480,42 @@ Approximation wavelet(const LinearOperator& A,
   const StopScope scope(control, kWavelet);
   const HeldEntries held(A, kWavelet, control);
   const Matrix& entries = held.values();
-  require_memory((tolerance > 0 ? 28.0 : 20.0) * static_cast<double>(entries.size()),
+  require_memory((tolerance > 0 ? 20.0 : 12.0) * static_cast<double>(entries.size()),
                  fmt::format("{}: the coefficients", kWavelet));
-  const double scale = unit_scale(entries);
-  const bool symmetric = is_symmetric(A);
-  const double limit = options.budget.is_set()
-                           ? options.budget.bytes(A.rows(), A.cols())
-                           : default_budget(A.rows(), A.cols()).bytes(A.rows(), A.cols());
-  const double bits = 8 * limit * (symmetric ? 2 : 1) / static_cast<double>(entries.size());
-  const Index levels = options.levels >= 0
-                           ? options.levels
-                           : chosen_levels(entries, scale, symmetric, bits, tolerance);
-  const Coefficients C(entries, scale, levels, symmetric);
-  Quantized q(C);
+  Fitting fitting{entries, unit_scale(entries), is_symmetric(A), tolerance, 0};
+  fitting.limit = options.budget.is_set()
+                      ? options.budget.bytes(A.rows(), A.cols())
+                      : default_budget(A.rows(), A.cols()).bytes(A.rows(), A.cols());
+  Fit fit = options.levels >= 0 ? fitted(fitting, options.levels) : best_fit(fitting);
 
   Summary summary;
   summary.method = kWavelet;
   summary.options = list_options(options);
-  Coded best;
-  if (C.largest == 0) {
-    q.values.setZero();
-    best = coded(C.layout, q, 0);
-  } else if (tolerance > 0) {
-    best = within_error(entries, scale, C, q, tolerance);
-    const bool reached =
-        error_of(entries, scale, C.layout, q, std::exp2(best.log_step)) <= tolerance;
-    if (reached) {
-      summary.termination = Termination::kTargetReached;
-    } else {
-      summary.message = fmt::format(
-          "the tolerance is not reached: coefficients have at most {} bits", wavelets::kMaxBits);
-    }
-  } else {
-    best = within_bytes(C, q, limit);
+  if (fit.reached) summary.termination = Termination::kTargetReached;
+  if (tolerance > 0 && !fit.reached) {
+    summary.message = fmt::format("the tolerance is not reached: coefficients have at most {} bits",
+                                  wavelets::kMaxBits);
   }
-  const double takes = best.bytes();
-  if (options.budget.is_set() && takes > limit) {
+  const double takes = fit.coded.bytes();
+  if (options.budget.is_set() && takes > fitting.limit) {
     throw BudgetTooSmall(
         fmt::format("{}: {} takes {:.0f} bytes, more than the budget of {}",
                     kWavelet,
-                    C.largest == 0 ? "zero" : fmt::format("an error of {:g}", tolerance),
+                    fit.coded.nonzeros == 0 ? "zero" : fmt::format("an error of {:g}", tolerance),
                     takes,
                     options.budget.text()),
         takes);
   }
-  summary.form = fmt::format("{} levels{}", levels, symmetric ? ", symmetric" : "");
+  summary.form = fmt::format("{} levels{}", fit.levels, fitting.symmetric ? ", symmetric" : "");
   WaveletMatrix B({A.rows(),
                    A.cols(),
-                   symmetric,
-                   levels,
-                   std::exp2(best.log_step) / scale,
-                   best.shifts,
-                   std::move(best.lengths),
-                   std::move(best.data)});
+                   fitting.symmetric,
+                   fit.levels,
+                   std::exp2(fit.coded.log_step) / fitting.scale,
+                   fit.coded.shifts,
+                   fit.coded.nonzeros,
+                   std::move(fit.coded.lengths),
+                   std::move(fit.coded.data)});
   return {{make_factor("B", std::move(B))}, std::move(summary)};
 }
 
@@ -477,7 +553,7 @@ double wavelet_error_estimate(const LinearOperator& A, double bytes) {
   double error = std::numeric_limits<double>::infinity();
   for (const std::vector<double>& list : {with, without}) {
     const Eigen::Map<const Vector> sample(list.data(), static_cast<Index>(list.size()));
-    if (sample.isZero(0)) return 0;
+    if (sample.isZero(0)) continue;
     const double lost = rate_of(sample, step_for_bits(sample, bits)).squared_error;
     error = std::min(error, std::sqrt(lost / sample.squaredNorm()));
   }

@@ -198,7 +198,9 @@ TEST(WaveletCoding, RefusesDamagedStreams) {
 
 WaveletMatrix::Content content_of(const Integers& q, Index levels, bool symmetric, double step) {
   const Layout layout(q.rows(), q.cols(), levels, symmetric);
-  WaveletMatrix::Content content{q.rows(), q.cols(), symmetric, levels, step, {40, -20, 5}, {}, {}};
+  WaveletMatrix::Content content{
+      q.rows(), q.cols(), symmetric, levels, step, {40, -20, 5}, 0, {}, {}};
+  content.nonzeros = (q.array() != 0).count();
   for (std::size_t k = 0; k < layout.streams.size(); ++k) {
     const auto bytes = wavelets::encode_stream(layout, k, q);
     content.lengths.push_back(static_cast<Index>(bytes.size()));
@@ -303,10 +305,14 @@ TEST(WaveletMatrix, RefusesWrongContent) {
   };
   refused([](auto& c) { c.step = 0; });
   refused([](auto& c) { c.step = -1; });
+  refused([](auto& c) { c.step = 1e308; });
+  refused([](auto& c) { ++c.nonzeros; });
   refused([](auto& c) { c.step = std::nan(""); });
   refused([](auto& c) { c.symmetric = true; });
   refused([](auto& c) { c.levels = 2; });
   refused([](auto& c) { c.rows = 0; });
+  refused([](auto& c) { c.rows = Index{1} << 62; });
+  refused([](auto& c) { c.cols = 1 << 30; });
   refused([](auto& c) { c.lengths.front() += 1; });
   refused([](auto& c) { c.data.pop_back(); });
   EXPECT_THROW(WaveletMatrix(content).apply(Matrix::Ones(29, 1)), InvalidArgument);

@@ -128,7 +128,8 @@ Matrix example(Index rows, Index cols) {
 
 matapprox::WaveletMatrix wavelets() {
   const matapprox::wavelets::Integers q = (9 * example(24, 17)).cast<std::int32_t>();
-  matapprox::WaveletMatrix::Content content{24, 17, false, 1, 0.5, {10, 0, -3}, {}, {}};
+  matapprox::WaveletMatrix::Content content{
+      24, 17, false, 1, 0.5, {10, 0, -3}, (q.array() != 0).count(), {}, {}};
   content.data = matapprox::wavelets::encode_stream({24, 17, 1, false}, 0, q);
   content.lengths = {static_cast<Index>(content.data.size())};
   return matapprox::WaveletMatrix(std::move(content));

@@ -520,10 +520,6 @@ def half_octaves(size, count):
     return min(2 * width - 2 + (size >> (width - 2) & 1), count - 1)
 
 
-def clamped(probability):
-    return min(max(probability, 64), 65536 - 64)
-
-
 class WaveletStream:
     """Coefficients of one stream: chances are [fast average, slow average, decisions seen]."""
 
@@ -547,7 +543,7 @@ class WaveletStream:
         bits = 0
         while True:
             chances = self.chance("together", kind, together, bits), self.chance("apart", kind, apart, bits)
-            more = self.decoder.decision(clamped(sum((c[0] + c[1]) // 2 for c in chances) // 2))
+            more = self.decoder.decision(sum((c[0] + c[1]) // 2 for c in chances) // 2)
             for chance in chances:
                 self.learn(chance, more)
             if not more:
@@ -559,7 +555,7 @@ class WaveletStream:
         for depth in range(bits - 1):
             if depth < 2:
                 chance = self.chance("mantissa", kind, bits, 0 if depth == 0 else 1 + size % 2)
-                one = self.decoder.decision(clamped((chance[0] + chance[1]) // 2))
+                one = self.decoder.decision((chance[0] + chance[1]) // 2)
                 self.learn(chance, one)
             else:
                 one = self.decoder.decision(2**15)

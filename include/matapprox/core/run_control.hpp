@@ -20,7 +20,7 @@ struct Progress {
 };
 
 /// Stops long work on request or after a time limit. By default the work runs to its end.
-class StopControl {
+class StopToken {
  public:
   /// Set it to true, from any thread or a signal handler, to stop the work at its best point.
   const std::atomic<bool>* stop = nullptr;
@@ -30,6 +30,9 @@ class StopControl {
   double seconds() const;  ///< since construction or the last restart_clock()
   bool out_of_time() const { return seconds() >= max_seconds; }
   bool should_stop() const { return interrupted() || out_of_time(); }
+  /// For work without a result before its end: if a stop is due, throws Interrupted, naming the
+  /// method and the cause (a request or max_seconds).
+  void throw_if_stopped(const char* method) const;
   void restart_clock() { start_ = std::chrono::steady_clock::now(); }
 
  private:
@@ -37,7 +40,7 @@ class StopControl {
 };
 
 /// Monitors, limits and stops a running method. By default it runs to its end without reports.
-class RunControl : public StopControl {
+class RunControl : public StopToken {
  public:
   /// The method stops as soon as this relative Frobenius error is reached; 0: never.
   double target_error = 0;
@@ -58,24 +61,20 @@ class RunControl : public StopControl {
   /// Bytes below which a result with the target error is of use to the caller. A method may end its
   /// search for fewer bytes if it is not expected to come below.
   double useful_bytes = std::numeric_limits<double>::infinity();
-
-  /// For methods without a result before their end: if a stop is due, throws Interrupted, naming
-  /// the method and the cause (a request or max_seconds).
-  void throw_if_stopped(const char* method) const;
 };
 
-/// While a StopScope exists, long loops of this thread and of its helper threads poll `control` and
+/// While a StopScope exists, long loops of this thread and of its helper threads poll `token` and
 /// throw Interrupted if it requests a stop: parallel_for polls before each index, other loops by
 /// throw_if_stop_requested(). A product that takes minutes thus ends within a piece of it, and
 /// neither operators nor kernels need a RunControl.
 ///
 /// Use it around work that has no result before its end. A caller that already has a result to
-/// return catches Interrupted. The innermost scope is the active one; if its control never requests
+/// return catches Interrupted. The innermost scope is the active one; if its token never requests
 /// a stop, its work runs to the end.
 class StopScope {
  public:
-  /// `who` begins the message; it and `control` must outlive the scope.
-  StopScope(const RunControl& control, const char* who);
+  /// `who` begins the message; it and `token` must outlive the scope.
+  StopScope(const StopToken& token, const char* who);
   ~StopScope();
   StopScope(const StopScope&) = delete;
   StopScope& operator=(const StopScope&) = delete;
@@ -83,7 +82,7 @@ class StopScope {
   void throw_if_stopped() const;
 
  private:
-  const RunControl& control_;
+  const StopToken& token_;
   const char* who_;
   const StopScope* outer_;
 };

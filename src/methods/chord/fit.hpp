@@ -58,10 +58,9 @@ class RowPreconditioner {
 // --------------------------------------------------------------------------------------- State
 
 /// Returns f at `values` and, unless null, computes its gradient; both are addresses in the memory
-/// space of the fit's points. The value is not finite where f overflows. Throws Cancelled if the
-/// caller's control requests a stop meanwhile.
+/// space of the fit's points. The value is not finite where f overflows. Throws Interrupted if
+/// the caller's control requests a stop meanwhile.
 using Objective = std::function<double(const double* values, double* gradient)>;
-struct Cancelled {};
 
 /// Returns the objective for vectors on the host, which are copied to `space`, where it is
 /// evaluated.

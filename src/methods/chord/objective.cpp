@@ -280,16 +280,12 @@ void Target::columns(std::span<const Index> J, double* panel) const {
 
 namespace {
 
-/// Returns the result of `work`. Throws Cancelled within a piece of a long loop once `control`
+/// Returns the result of `work`. Throws Interrupted within a piece of a long loop once `control`
 /// requests a stop.
 template <class Work>
 double unless_stopped(const RunControl& control, const Work& work) {
-  try {
-    const StopScope scope(control, "chord");
-    return work();
-  } catch (const Interrupted&) {
-    throw Cancelled();
-  }
+  const StopScope scope(control, "chord");
+  return work();
 }
 
 }  // namespace
@@ -303,7 +299,7 @@ Evaluation::Evaluation(const Form& form,
   const auto* source = source_of<ChordObjectiveSource>(target.matrix());
   if (source == nullptr && !(control.on_device && on_gpu)) return;
   const auto columns = [this](std::span<const Index> J, double* panel) {
-    if (control_.should_stop()) throw Cancelled();
+    control_.throw_if_stopped("chord");
     target_.columns(J, panel);
   };
   const ChordTarget its_target{
@@ -317,14 +313,14 @@ const std::shared_ptr<const MemorySpace>& Evaluation::space() const {
 }
 
 double Evaluation::in_place(std::span<const Index> J, const double* values, double* gradient) {
-  if (control_.should_stop()) throw Cancelled();
+  control_.throw_if_stopped("chord");
   return unless_stopped(control_, [&] { return placed_->evaluate(J, values, gradient); });
 }
 
 double Evaluation::of_all(const double* values, double* gradient) {
   if (placed_) return in_place(all_, values, gradient);
   const kernels::TargetPanel panel = [this](Index first, Index count, double* out) {
-    if (control_.should_stop()) throw Cancelled();
+    control_.throw_if_stopped("chord");
     target_.columns(first, count, out);
   };
   return unless_stopped(control_, [&] {
@@ -337,7 +333,7 @@ double Evaluation::of_all_in_floats(const double* values, double* gradient) {
   float_values_.assign(values, values + numbers);
   float_gradient_.resize(gradient == nullptr ? 0 : numbers);
   const kernels::TargetPanelOf<float> panel = [this](Index first, Index count, float* out) {
-    if (control_.should_stop()) throw Cancelled();
+    control_.throw_if_stopped("chord");
     target_.columns(first, count, out);
   };
   const double f = unless_stopped(control_, [&] {
@@ -357,7 +353,7 @@ double Evaluation::of_sample(std::span<const Index> columns,
   const std::vector<Index> places = target_.places_of(columns);
   const std::span<const Index> J(places);
   const kernels::TargetPanel panel = [this, J](Index first, Index count, double* out) {
-    if (control_.should_stop()) throw Cancelled();
+    control_.throw_if_stopped("chord");
     target_.columns(J.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
                     out);
   };

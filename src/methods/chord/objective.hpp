@@ -101,8 +101,8 @@ class Target {
 /// The objective of one fit. It is evaluated by several processes if the matrix is distributed over
 /// them and provides an objective; else on a GPU if control.on_device; else on the CPU.
 ///
-/// All functions throw Cancelled once the caller's control requests a stop, NotAvailable if the GPU
-/// fails or a process runs out of memory.
+/// All functions throw Interrupted once the caller's control requests a stop, NotAvailable if the
+/// GPU fails or a process runs out of memory.
 class Evaluation {
  public:
   /// `max_columns`: largest number of columns in one evaluation. `on_gpu` makes the GPU's

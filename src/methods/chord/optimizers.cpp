@@ -132,7 +132,7 @@ std::optional<Termination> run_adam(FitState& state,
     }
     evaluate(state, state.coarse ? objectives.in_floats : objectives.in_doubles, nullptr, monitor);
     if (state.coarse) turn_fine(state, objectives, monitor);
-  } catch (const Cancelled&) {
+  } catch (const Interrupted&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
     return monitor.verdict();
   }
@@ -195,7 +195,7 @@ std::optional<Termination> run_sampled_adam(FitState& state,
       monitor.checkpoint(state);
     }
     show(state, objective, sample, monitor);
-  } catch (const Cancelled&) {
+  } catch (const Interrupted&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
   }
   return monitor.verdict();
@@ -266,7 +266,7 @@ Termination run_lbfgs(FitState& state,
       if (const auto reason = run_segment(state, objective, settings, monitor)) return *reason;
       monitor.checkpoint(state);
     }
-  } catch (const Cancelled&) {
+  } catch (const Interrupted&) {
     if (!monitor.has_best()) control.throw_if_stopped("chord");
     return monitor.verdict().value_or(Termination::kInterrupted);  // the stop request was withdrawn
   }
@@ -462,7 +462,7 @@ Termination run_levenberg_marquardt(FitState& state,
       if (at.f - *f <= kMinFall * at.f) return Termination::kConverged;
       monitor.checkpoint(state);
     }
-  } catch (const Cancelled&) {
+  } catch (const Interrupted&) {
     return *monitor.verdict();
   }
   return Termination::kMaxIterations;

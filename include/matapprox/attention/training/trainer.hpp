@@ -112,7 +112,7 @@ enum class TrainingEnd { kSteps, kTargetError, kPatience, kMaxSeconds, kInterrup
 
 /// Monitors and stops a run. It is polled before each sample: a step or validation that is
 /// cancelled in the middle is repeated when the run continues.
-struct TrainingControl : StopControl {
+struct TrainingControl : StopToken {
   std::function<void(const TrainingState&)> progress;  ///< after every step
   /// After each validation, and about every checkpoint_seconds.
   std::function<void(const TrainingState&)> checkpoint;
