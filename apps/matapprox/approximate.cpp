@@ -5,7 +5,7 @@
 #include "command_parts.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/methods/keep.hpp"
-#include "report/comparison.hpp"
+#include "report/comparison_page.hpp"
 
 namespace matapprox::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "command_line/interrupt.hpp"
 #include "command_parts.hpp"
-#include "report/comparison.hpp"
+#include "report/comparison_page.hpp"
 #include "report_output.hpp"
 
 namespace matapprox::app {

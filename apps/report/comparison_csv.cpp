@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "report/comparison.hpp"
+#include "report/comparison_page.hpp"
 #include "report/terminal_table.hpp"
 
 namespace matapprox {

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/comparison.hpp"
+#include "report/comparison_page.hpp"
 #include "report/findings.hpp"
 #include "report/terminal_table.hpp"
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "best/candidates.hpp"
-#include "best/predictions.hpp"
 #include "best/trials.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"

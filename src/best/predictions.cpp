@@ -1,5 +1,3 @@
-#include "best/predictions.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "best/candidates.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/factors/packing.hpp"

@@ -1,5 +1,3 @@
-#include "report/comparison.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
+#include "report/comparison_page.hpp"
 
 namespace matapprox {
 namespace {

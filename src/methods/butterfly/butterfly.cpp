@@ -17,7 +17,6 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/kernels/lapack.hpp"
 #include "methods/butterfly/plan.hpp"
-#include "methods/butterfly/stages.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
 

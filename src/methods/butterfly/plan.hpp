@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "matapprox/core/linear_operator.hpp"
+#include "matapprox/factors/factor_product.hpp"
 #include "matapprox/factors/kronecker_sparse.hpp"
 #include "matapprox/methods/butterfly.hpp"
 
@@ -94,5 +95,22 @@ Widths widths_within_bytes(const Plan& plan, const Energies& energies, double by
 
 /// Relative error that is rounding: no bytes are spent on a smaller one.
 inline constexpr double kExactError = 1e-14;
+
+// ------------------------------------------------------------------------------------- Stages
+
+struct Fit {
+  std::vector<Factor> factors;
+  Energies energies;
+  double left_out = 0;  ///< squared, relative
+};
+
+/// The butterfly of a plan. Ends early, without factors, if the ranks leave out more than `most`.
+Fit fitted(const Matrix& A,
+           const Plan& plan,
+           const std::vector<std::vector<int>>& bits,
+           double most);
+
+/// The same, in doubles.
+Fit fitted_in_doubles(const Matrix& A, const Plan& plan, double most);
 
 }  // namespace matapprox::butterflies

@@ -1,5 +1,3 @@
-#include "methods/butterfly/stages.hpp"
-
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>
@@ -12,6 +10,7 @@
 #include "factors/quantizer.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "methods/butterfly/plan.hpp"
 #include "methods/finite.hpp"
 
 namespace matapprox::butterflies {
