@@ -41,8 +41,11 @@ constexpr double kNoBetter = 0.9;
 /// Kronecker sum by sqrt(N / 512).
 constexpr double kFarNearer = 0.3;
 /// A wavelet code is tried if its estimate is below this multiple of the best error: estimates
-/// rarely exceed the true error by more (camera, ship, bridge, attention, normal noise).
+/// rarely exceed the true error by more (camera, ship, bridge, attention, normal noise). A fit to a
+/// matrix of few entries takes little longer than a doubtful estimate (cosine transform, chess).
 constexpr double kMayBeNearer = 1.15;
+constexpr double kMayBeNearerIfSmall = 3;
+constexpr double kSmallForWavelets = 0x1p20;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
 
@@ -235,7 +238,9 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
     });
   }
   if (candidate.method == "wavelet") {
-    return by_samples(now, kMayBeNearer, [&](double bytes, double /*enough*/) {
+    const double entries = static_cast<double>(now.A.rows()) * static_cast<double>(now.A.cols());
+    const double factor = entries <= kSmallForWavelets ? kMayBeNearerIfSmall : kMayBeNearer;
+    return by_samples(now, factor, [&](double bytes, double /*enough*/) {
       return wavelet_error_estimate(now.A, bytes);
     });
   }
