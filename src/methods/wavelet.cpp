@@ -35,7 +35,7 @@ constexpr double kRoundedUp = 0.35;
 /// Bytes and errors are near enough to their limits from these parts on.
 constexpr double kNearBytes = 0.997;
 constexpr double kNearError = 0.985;
-constexpr int kMaxRounds = 16;
+constexpr int kMaxRounds = 24;
 /// Logarithms of two steps that are as good as equal.
 constexpr double kNearSteps = 1e-4;
 /// Number of entries above which rounds code a sample of the streams.
@@ -275,8 +275,10 @@ class StepSearch {
     (too_small ? low_ : high_) = Tried{log_, excess};
     double to = log_ - excess / per_step;
     if (low_ && high_) {
-      const double part = low_->excess / (low_->excess - high_->excess);
-      to = low_->log + std::clamp(part, 0.05, 0.95) * (high_->log - low_->log);
+      // The figure may jump: every third step halves the interval.
+      const double line = low_->excess / (low_->excess - high_->excess);
+      const double part = ++divisions_ % 3 == 0 ? 0.5 : std::clamp(line, 0.05, 0.95);
+      to = low_->log + part * (high_->log - low_->log);
     } else {
       to = std::clamp(to, log_ - 4, log_ + 4);
       if (std::abs(to - log_) < 0.01) to = log_ + (too_small ? 0.01 : -0.01);
@@ -294,6 +296,7 @@ class StepSearch {
   };
   double least_;
   double log_;
+  int divisions_ = 0;
   std::optional<Tried> low_;
   std::optional<Tried> high_;
 };

@@ -106,6 +106,13 @@ TEST(Wavelet, FindsTheFewBytesThatSuffice) {
     EXPECT_LE(B.storage().bytes, limit);
     EXPECT_LT(wavelet_error(noise.values(), B), 1);
   }
+  // Many entries are near the largest, so that few steps give anything but zero or too many bytes.
+  const Matrix cosines = Matrix::NullaryExpr(200, 200, [](Index i, Index j) {
+    return std::cos(M_PI * static_cast<double>(i * (2 * j + 1)) / 400);
+  });
+  const Approximation few =
+      wavelet(DenseOperator(cosines), {.budget = byte_limit(0.005 * 8 * 200 * 200), .levels = 0});
+  EXPECT_LT(wavelet_error(cosines, few), 1);
   const Matrix signs = test::random_matrix(64, 64, 2).cwiseSign();
   const Approximation B = wavelet(DenseOperator(signs), {.budget = byte_limit(64)});
   EXPECT_LT(wavelet_error(signs, B), 1);
