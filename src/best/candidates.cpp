@@ -21,6 +21,8 @@ constexpr double kMaxSparseShare = 0.25;
 constexpr Index kLargeOrder = 1024;
 /// Number of entries up to which a Chord fit takes a second or two.
 constexpr double kSmallEntries = 1e5;
+/// Number of entries, zeros included, up to which a sparse matrix is also coded as a dense one.
+constexpr double kFewEntries = 0x1p20;
 /// Available bytes per entry required to hold a matrix in memory: 2.5 times a double.
 constexpr double kHeldTimes = 2.5 * 8;
 
@@ -95,8 +97,10 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (reads_all && !traits.sparse) {
     add("kronecker", "kronecker", {}, Precision::kDouble);
     add("butterfly", "butterfly", {}, Precision::kDouble);
-    // Blocks approximate kernels and covariances far better.
-    if (traits.in_memory) add("wavelet", "wavelet", {}, Precision::kDouble);
+  }
+  // Blocks approximate kernels and covariances far better.
+  if (traits.sparse ? traits.listed && traits.few : traits.in_memory) {
+    add("wavelet", "wavelet", {}, Precision::kDouble);
   }
   if (traits.held && traits.square &&
       (high || traits.sparse || (traits.symmetric && !traits.points && !traits.local))) {
@@ -173,6 +177,7 @@ MatrixTraits traits_of(const LinearOperator& A,
   const auto available = static_cast<double>(available_memory_bytes());
   traits.held = available == 0 || kHeldTimes * entries <= available;
   traits.small = traits.held && entries <= kSmallEntries;
+  traits.few = entries <= kFewEntries;
   traits.large = std::min(A.rows(), A.cols()) >= kLargeOrder;
   traits.local = traits.held && traits.square && traits.large && !traits.points && is_local(A);
   return traits;
