@@ -400,13 +400,13 @@ struct Fitting {
   double limit;  ///< bytes, without a tolerance
 };
 
-struct Fit {
+struct CodedFit {
   Coded coded;
   Index levels = 0;
   bool reached = false;  ///< the tolerance, if there is one
 };
 
-Fit fitted(const Fitting& wanted, Index levels) {
+CodedFit coded_fit(const Fitting& wanted, Index levels) {
   const Coefficients C(wanted.entries, wanted.scale, levels, wanted.symmetric);
   Quantized q(C);
   if (C.largest == 0) {
@@ -414,13 +414,13 @@ Fit fitted(const Fitting& wanted, Index levels) {
     return {coded(C.layout, q, 0), levels, wanted.tolerance > 0};
   }
   if (wanted.tolerance == 0) return {within_bytes(C, q, wanted.limit), levels, false};
-  Fit fit{within_error(wanted.entries, wanted.scale, C, q, wanted.tolerance), levels, false};
+  CodedFit fit{within_error(wanted.entries, wanted.scale, C, q, wanted.tolerance), levels, false};
   const double step = std::exp2(fit.coded.log_step);
   fit.reached = error_of(wanted.entries, wanted.scale, C.layout, q, step) <= wanted.tolerance;
   return fit;
 }
 
-bool is_better(const Fit& one, const Fit& other, double tolerance) {
+bool is_better(const CodedFit& one, const CodedFit& other, double tolerance) {
   if (one.reached != other.reached) return one.reached;
   return tolerance > 0 ? one.coded.bytes() < other.coded.bytes()
                        : one.coded.squared_error < other.coded.squared_error;
@@ -428,20 +428,20 @@ bool is_better(const Fit& one, const Fit& other, double tolerance) {
 
 /// The better one of all levels and none. Only that which is expected to be better is tried if the
 /// matrix is large and it succeeds.
-Fit best_fit(const Fitting& wanted) {
+CodedFit best_coded_fit(const Fitting& wanted) {
   const Index most = wavelets::max_levels(wanted.entries.rows(), wanted.entries.cols());
   const double bits =
       8 * wanted.limit * (wanted.symmetric ? 2 : 1) / static_cast<double>(wanted.entries.size());
   const Index expected =
       chosen_levels(wanted.entries, wanted.scale, wanted.symmetric, bits, wanted.tolerance);
-  std::optional<Fit> best;
+  std::optional<CodedFit> best;
   std::exception_ptr problem;
   for (const Index levels : {expected, most - expected}) {
     const bool enough =
         wanted.entries.size() > kSmallMatrix && best && (best->reached || wanted.tolerance == 0);
     if (enough || (best && most == 0)) break;
     try {
-      Fit fit = fitted(wanted, levels);
+      CodedFit fit = coded_fit(wanted, levels);
       if (!best || is_better(fit, *best, wanted.tolerance)) best = std::move(fit);
     } catch (const BudgetTooSmall&) {
       problem = std::current_exception();
@@ -489,7 +489,7 @@ Approximation wavelet(const LinearOperator& A,
   fitting.limit = options.budget.is_set()
                       ? options.budget.bytes(A.rows(), A.cols())
                       : default_budget(A.rows(), A.cols()).bytes(A.rows(), A.cols());
-  Fit fit = options.levels >= 0 ? fitted(fitting, options.levels) : best_fit(fitting);
+  CodedFit fit = options.levels >= 0 ? coded_fit(fitting, options.levels) : best_coded_fit(fitting);
 
   Summary summary;
   summary.method = kWavelet;
