@@ -16,7 +16,7 @@ struct MatrixTraits {
   bool square = false;
   bool sparse = false;        ///< at most a quarter of the entries are not 0
   bool small = false;         ///< there is time for a Chord fit
-  bool few = false;           ///< as a dense matrix, it is still small
+  bool few = false;           ///< small enough to be stored as a dense matrix
   bool large = false;         ///< much slower candidates than a fit by blocks must be promising
   bool local = false;         ///< large, and its largest entries are near the diagonal
   bool points = false;        ///< a kernel matrix of points

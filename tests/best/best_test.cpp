@@ -382,7 +382,7 @@ TEST(Best, WhatIsExactReachesATargetInAnyNorm) {
   SparseMatrix A(300, 300);
   for (Index i = 0; i < 300; ++i) A.insert(i, (7 * i) % 300) = 1 + static_cast<double>(i % 2);
   for (const CertifiedNorm norm : {CertifiedNorm::kFrobenius, CertifiedNorm::kSpectral}) {
-    // Without wavelet, which takes still fewer bytes for this error.
+    // The method wavelet takes still fewer bytes for this error.
     const BestResult found =
         best(SparseOperator(A),
              {.target_error = 1e-3, .norm = norm, .methods = "exact,hierarchical,truncated_svd"});
