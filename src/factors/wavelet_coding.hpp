@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <span>
@@ -17,6 +20,13 @@ using Integers = MatrixOf<std::int32_t>;
 
 /// Coefficients have at most this many bits, besides their sign.
 inline constexpr int kMaxBits = 30;
+/// The value, in steps, of a coefficient q: sizes of 1, 2 and above stand for |q| + shift / 256.
+inline double value_in_steps(std::int32_t q, const std::array<std::int8_t, 3>& shifts) {
+  if (q == 0) return 0;
+  const int size = std::abs(q);
+  const double shift = shifts[static_cast<std::size_t>(std::min(size, 3) - 1)];
+  return std::copysign(size + shift / 256, static_cast<double>(q));
+}
 /// Bytes of the length of a stream in a file.
 inline constexpr std::size_t kLengthBytes = 4;
 

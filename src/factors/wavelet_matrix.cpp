@@ -61,13 +61,6 @@ Index storage_bytes(const WaveletMatrix::Content& content) {
   return static_cast<Index>(wavelets::kLengthBytes * content.lengths.size() + content.data.size());
 }
 
-double value_of(std::int32_t q, const std::array<std::int8_t, 3>& shifts) {
-  if (q == 0) return 0;
-  const auto size = static_cast<double>(std::abs(q));
-  const double shift = shifts[static_cast<std::size_t>(std::min(std::abs(q), 3) - 1)];
-  return std::copysign(size + shift / 256, static_cast<double>(q));
-}
-
 BandValues band_values(const Eigen::Ref<const Integers, 0, Eigen::OuterStride<>>& q,
                        const std::array<std::int8_t, 3>& shifts) {
   BandValues band;
@@ -75,7 +68,8 @@ BandValues band_values(const Eigen::Ref<const Integers, 0, Eigen::OuterStride<>>
   if (nonzeros > kSparseShare * static_cast<double>(q.size())) {
     band.dense.resize(q.rows(), q.cols());
     for (Index j = 0; j < q.cols(); ++j) {
-      for (Index i = 0; i < q.rows(); ++i) band.dense(i, j) = value_of(q(i, j), shifts);
+      for (Index i = 0; i < q.rows(); ++i)
+        band.dense(i, j) = wavelets::value_in_steps(q(i, j), shifts);
     }
     return band;
   }
@@ -86,7 +80,7 @@ BandValues band_values(const Eigen::Ref<const Integers, 0, Eigen::OuterStride<>>
     for (Index i = 0; i < q.rows(); ++i) {
       if (q(i, j) == 0) continue;
       band.rows.push_back(static_cast<std::int32_t>(i));
-      band.values.push_back(value_of(q(i, j), shifts));
+      band.values.push_back(wavelets::value_in_steps(q(i, j), shifts));
     }
   }
   band.begins.push_back(static_cast<Index>(band.rows.size()));

@@ -193,12 +193,8 @@ double error_of(
     const Matrix& A, double scale, const Layout& layout, const Quantized& q, double step) {
   Matrix B(A.rows(), A.cols());
   parallel_for(B.cols(), [&](Index j) {
-    for (Index i = 0; i < B.rows(); ++i) {
-      const std::int32_t multiple = q.values(i, j);
-      const auto kind = static_cast<std::size_t>(std::clamp(std::abs(multiple), 1, 3) - 1);
-      const double size = std::abs(multiple) + q.shifts[kind] / 256.0;
-      B(i, j) = multiple == 0 ? 0 : std::copysign(step * size, static_cast<double>(multiple));
-    }
+    for (Index i = 0; i < B.rows(); ++i)
+      B(i, j) = step * wavelets::value_in_steps(q.values(i, j), q.shifts);
   });
   synthesize(B, layout);
   Vector errors(B.cols());

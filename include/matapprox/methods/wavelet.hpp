@@ -11,7 +11,9 @@ struct WaveletOptions {
   /// Unset: default_budget. A number or a share counts 8 bytes per number.
   StorageBudget budget = {};
   double frobenius_tolerance = 0;  ///< if positive: the fewest bytes with |A - B|_F <= t |A|_F
-  Index levels = -1;               ///< number of levels; -1: as many as the sides admit, or none
+  /// Number of levels, at most as many as leave 8 smooth coefficients on the shorter side; -1: as
+  /// many as that, or none.
+  Index levels = -1;
   void visit(OptionVisitor& v);
 };
 
