@@ -16,8 +16,9 @@ namespace matapprox::app {
 int run_program(int argc, char** argv) {
   return run_process([&] {
     // Blocks of columns are allocated and freed all the time. Freed memory is kept, because
-    // returning and reclaiming it costs a page fault for every 4 kB.
-    mallopt(M_MMAP_THRESHOLD, 1 << 28);
+    // returning and reclaiming it costs a page fault for every 4 kB. Memory of the size of a whole
+    // matrix is returned: holes of that size would add to the next matrix of another size.
+    mallopt(M_MMAP_THRESHOLD, 1 << 27);
     mallopt(M_TRIM_THRESHOLD, 1 << 29);
     keep_invocation(argc, argv);
     CommandLine line("matapprox",

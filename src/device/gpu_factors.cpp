@@ -171,7 +171,11 @@ GpuWork product_work(const FactorProduct& A, Index columns, Index gpu_free_bytes
   for (const Factor& factor : A.factors()) {
     const auto bytes = static_cast<double>(value_gpu_bytes(*factor.value));
     work.read += times * bytes;
-    work.flops += times * 2 * value_multiplications(*factor.value) * static_cast<double>(columns);
+    // A projection is generated once and stored.
+    const double multiplications = std::holds_alternative<RandomProjection>(*factor.value)
+                                       ? bytes / static_cast<double>(kDoubleBytes)
+                                       : value_multiplications(*factor.value);
+    work.flops += times * 2 * multiplications * static_cast<double>(columns);
     if (plan.pieces.at(factor.value.get()) > 0) work.streamed += passes * times * bytes;
   }
   return work;

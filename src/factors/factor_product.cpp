@@ -182,8 +182,11 @@ Cost FactorProduct::cost() const {
   const Storage stored = storage();
   double apply = 0;
   for (const Factor& factor : factors_) apply += value_multiplications(*factor.value);
-  const bool gathered = std::holds_alternative<Matrix>(*factors_.back().value);
-  double column = gathered ? apply - value_multiplications(*factors_.back().value) : apply;
+  const Factor& last = factors_.back();
+  const bool gathered =
+      std::holds_alternative<Matrix>(*last.value) ||
+      (std::holds_alternative<RandomProjection>(*last.value) && !last.transposed);
+  double column = gathered ? apply - value_multiplications(*last.value) : apply;
   if (symmetrized_) {
     column += apply;
     apply *= 2;

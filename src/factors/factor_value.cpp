@@ -96,12 +96,13 @@ Matrix sparse_columns(const SparseMatrix& F, bool transposed, std::span<const In
   return columns;
 }
 
-/// R(:, J); consecutive columns are generated together.
+/// R(:, J); consecutive columns are generated together, so many that their copy stays small.
 Matrix projection_columns(const RandomProjection& R, std::span<const Index> J) {
+  constexpr std::size_t kMost = 512;
   Matrix columns(R.rows(), static_cast<Index>(J.size()));
   for (std::size_t c = 0; c < J.size();) {
     std::size_t run = 1;
-    while (c + run < J.size() && J[c + run] == J[c] + static_cast<Index>(run)) ++run;
+    while (run < kMost && c + run < J.size() && J[c + run] == J[c] + static_cast<Index>(run)) ++run;
     columns.middleCols(static_cast<Index>(c), static_cast<Index>(run)) =
         R.columns(J[c], static_cast<Index>(run));
     c += run;
@@ -189,9 +190,7 @@ std::string value_description(const FactorValue& value) {
 
 double value_multiplications(const FactorValue& value) {
   return std::visit(
-      Overloaded{[](const RandomProjection& v) {
-                   return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
-                 },
+      Overloaded{[](const RandomProjection& v) { return v.multiplications(); },
                  [](const Permutation&) { return 0.0; },
                  [](const BlockMatrix& v) { return v.multiplications(); },
                  [](const PackedSparse& v) { return static_cast<double>(v.nonzeros()); },

@@ -21,6 +21,12 @@ constexpr RandomStream kStream = RandomStream::kJlProjection;
 /// Number of columns of R generated at a time: the panel of R in memory is k x 512 numbers.
 constexpr Index kPanel = 512;
 
+/// Time to generate an entry, in multiplications of a stored matrix with one vector (0.45 ns on a
+/// Zen 4 core, where a normal number takes 11.6 ns, a sign 6.1 ns and a sparse entry 15.8 ns).
+constexpr double kGaussianEntry = 25;
+constexpr double kSignEntry = 13;
+constexpr double kSparseEntry = 35;
+
 Index next_power_of_two(Index n) {
   return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(n)));
 }
@@ -121,6 +127,21 @@ Matrix srht_apply(const RandomProjection& R, const ConstBlock& X) {
   return Y;
 }
 
+/// Entry (i, j) of S H D: the sign of H at (i, j) is the parity of the bits that i and j share.
+Matrix srht_columns(const RandomProjection& R, Index first, Index count) {
+  const Srht srht(R);
+  Matrix columns(R.rows(), count);
+  parallel_for(count, [&](Index c) {
+    const auto j = static_cast<std::uint64_t>(first + c);
+    const double entry = srht.scale * srht.signs(first + c);
+    for (Index i = 0; i < R.rows(); ++i) {
+      const auto row = static_cast<std::uint64_t>(srht.rows[static_cast<std::size_t>(i)]);
+      columns(i, c) = std::popcount(row & j) % 2 == 0 ? entry : -entry;
+    }
+  });
+  return columns;
+}
+
 Matrix srht_apply_transpose(const RandomProjection& R, const ConstBlock& X) {
   const Srht srht(R);
   Matrix Y(R.cols(), X.cols());
@@ -183,10 +204,17 @@ Matrix RandomProjection::columns(Index first, Index count) const {
           first,
           first + count - 1,
           n_ - 1);
-  if (kind_ != ProjectionKind::kSrht) return independent_columns(*this, first, count);
-  Matrix units = Matrix::Zero(n_, count);
-  for (Index c = 0; c < count; ++c) units(first + c, c) = 1.0;
-  return srht_apply(*this, units);
+  return kind_ == ProjectionKind::kSrht ? srht_columns(*this, first, count)
+                                        : independent_columns(*this, first, count);
+}
+
+double RandomProjection::multiplications() const {
+  const auto p = static_cast<double>(next_power_of_two(n_));
+  if (kind_ == ProjectionKind::kSrht) return p * std::max(1.0, std::log2(p));
+  double per_entry = kSignEntry;
+  if (kind_ == ProjectionKind::kGaussian) per_entry = kGaussianEntry;
+  if (kind_ == ProjectionKind::kSparse) per_entry = kSparseEntry;
+  return per_entry * static_cast<double>(k_) * static_cast<double>(n_);
 }
 
 }  // namespace matapprox

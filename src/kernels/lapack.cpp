@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/kernels/gemm.hpp"
 
 namespace matapprox::kernels {
 
@@ -165,12 +167,46 @@ void form_q(Matrix& Q, const Vector& tau) {
   call(work.data(), length);
 }
 
+/// Ratio of rows to columns from which svd factors A = Q R first. dgesdd does the same, but with
+/// the copy for dgesvd it holds four matrices of that size, and its products are slower than ours.
+constexpr Index kTall = 8;
+
+/// SVD of a tall matrix from that of R in A = Q R. Holds A and U, and U in pieces only while A is
+/// overwritten by them.
+Svd tall_svd(Matrix A) {
+  require_finite("dgeqrf", A);
+  int exponent = 0;
+  std::frexp(A.cwiseAbs().maxCoeff(), &exponent);
+  // Reflectors square entries, which must stay inside the range of doubles.
+  const double scale = std::ldexp(1.0, std::clamp(-exponent, -1022, 1022));
+  A *= scale;
+  Matrix R;
+  Matrix Q = thin_qr(std::move(A), &R);
+  Svd result = svd(std::move(R));
+  result.S /= scale;
+  constexpr Index kPieceRows = 4096;
+  for (Index first = 0; first < Q.rows(); first += kPieceRows) {
+    auto rows = Q.middleRows(first, std::min(kPieceRows, Q.rows() - first));
+    rows = product(rows, result.U);
+  }
+  result.U = std::move(Q);
+  return result;
+}
+
 }  // namespace
 
 Svd svd(Matrix A) {
   const Index m = A.rows();
   const Index n = A.cols();
   const Index r = std::min(m, n);
+  if (r > 0 && m >= kTall * r) return tall_svd(std::move(A));
+  if (r > 0 && n >= kTall * r) {
+    Matrix transposed = A.transpose();
+    A.resize(0, 0);
+    Svd result = tall_svd(std::move(transposed));
+    std::swap(result.U, result.V);
+    return result;
+  }
   Svd result{Matrix(m, r), Vector(r), Matrix(n, r)};
   if (r == 0) return result;
   Matrix VT(r, n);

@@ -46,6 +46,16 @@ TEST(RandomProjection, CompleteSrhtIsAnIsometry) {
   EXPECT_NEAR((R.transpose() * R - Matrix::Identity(20, 20)).norm(), 0, 1e-14);
 }
 
+// The entries of an srht follow from its signs and rows; its products use butterflies.
+TEST(RandomProjection, ManyColumnsOfAnSrhtAreThoseOfItsProducts) {
+  constexpr Index kCols = (Index{1} << 20) - 3;
+  const RandomProjection R(ProjectionKind::kSrht, 7, 3, kCols);
+  const Matrix columns = R.columns(0, kCols);
+  for (const Index j : {Index{0}, Index{1}, Index{524289}, kCols - 1}) {
+    EXPECT_EQ(columns.col(j), R.apply(Vector::Unit(kCols, j))) << j;
+  }
+}
+
 // E[R^T R] = I: the mean over seeds is within five standard errors of I, entry by entry.
 TEST(RandomProjection, IsUnbiased) {
   constexpr int kSeeds = 2000;

@@ -90,7 +90,28 @@ INSTANTIATE_TEST_SUITE_P(Shapes,
                                            std::tuple{7, 1},
                                            std::tuple{53, 31},
                                            std::tuple{31, 53},
+                                           std::tuple{5000, 20},
+                                           std::tuple{20, 5000},
                                            std::tuple{64, 64}));
+
+// svd factors such matrices by QR first. Its products must not leave the range of doubles.
+TEST(Lapack, SvdOfATallMatrixOfAnyScale) {
+  const Matrix A = test::random_block<Matrix>(500, 5, 11);
+  const Svd reference = svd(A);
+  for (const int exponent : {-1000, -600, 600, 1020}) {
+    const double scale = std::ldexp(1.0, exponent);
+    for (const bool wide : {false, true}) {
+      const Matrix scaled = A * scale;
+      const Svd result = svd(wide ? Matrix(scaled.transpose()) : scaled);
+      EXPECT_LE((result.S / scale - reference.S).norm(), 16.0 * kEps * reference.S(0)) << exponent;
+      EXPECT_LE(distance_from_orthonormal(result.U), 600 * kEps) << exponent;
+      EXPECT_LE(distance_from_orthonormal(result.V), 600 * kEps) << exponent;
+    }
+  }
+  const Svd zero = svd(Matrix::Zero(500, 5));
+  EXPECT_EQ(zero.S, Vector::Zero(5));
+  EXPECT_LE(distance_from_orthonormal(zero.U), 600 * kEps);
+}
 
 TEST(Lapack, SingularValuesOfARankDeficientMatrix) {
   const Matrix A = Matrix::Ones(40, 9);

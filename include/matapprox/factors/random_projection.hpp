@@ -25,7 +25,8 @@ struct EnumNames<ProjectionKind> {
 ///   sparse     R(i,j) = +-sqrt(3/k) with probability 1/6 each, else 0  [Ach03]
 ///   srht       R = sqrt(p/k) S H D: D random signs (n), H the orthonormal Hadamard transform of
 ///              order p = 2^ceil(log2 n) on the zero-padded vector, S picks k of p rows [AC09]
-/// Cost per column: k n multiplications, for srht p log2 p.
+/// Cost of a product with one column: the entries are generated again, unless it is an srht, which
+/// takes p log2 p additions.
 class RandomProjection {
  public:
   /// Throws InvalidArgument unless 1 <= k and 1 <= n (srht: k <= p).
@@ -35,6 +36,8 @@ class RandomProjection {
   std::uint64_t seed() const { return seed_; }
   Index rows() const { return k_; }
   Index cols() const { return n_; }
+  /// Time of a product with one vector, in multiplications of a stored matrix with one vector.
+  double multiplications() const;
 
   Matrix apply(const ConstBlock& X) const;            ///< R X, k x b
   Matrix apply_transpose(const ConstBlock& X) const;  ///< R^T X, n x b
