@@ -112,8 +112,11 @@ std::exception_ptr failure_of_report(const BestCommand& command,
 int outcome(const BestCommand& command, const report::BestContents& contents) {
   if (interrupt_requested()) return kInterrupted;
   if (contents.result.target_is_met) return kDone;
-  command.note("the target error {:g} was not reached; this is the closest result found",
-               contents.options.target_error);
+  const BestCandidate& chosen = report::chosen_candidate(contents.result);
+  const bool is_known = chosen.certified_error || chosen.error_is_exact;
+  command.note("the target error {:g} was not {}; this is the closest result found",
+               contents.options.target_error,
+               is_known ? "reached" : "certified, for lack of time");
   return kNumerical;
 }
 

@@ -6,7 +6,13 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <mutex>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
+#include "factors/factor_value.hpp"
+#include "factors/position_coding.hpp"
 #include "factors/quantizer.hpp"
 #include "factors/sparse_values.hpp"
 #include "kernels/packed_simd.hpp"
@@ -22,9 +28,12 @@ constexpr int kMaxBits = 16;
 constexpr Index kDictionaryPanel = 64;
 /// Number of entries that are unpacked at a time.
 constexpr Index kPieceEntries = 1024;
+/// Largest share of the packed bytes at which coded ones are stored, which take time to decode.
+constexpr double kWorthCoding = 0.95;
+/// Bytes of the length of a stream in a file.
+constexpr std::size_t kLengthBytes = 4;
 
-/// Distinct values in the order in which the columns show them first: an open hash table, since
-/// every entry of the matrix is looked up twice.
+/// Distinct values: an open hash table, since every entry of the matrix is looked up several times.
 class ValueList {
  public:
   ValueList() : slots_(kSlots, -1) {}
@@ -37,6 +46,16 @@ class ValueList {
     slot = static_cast<std::int32_t>(values_.size());
     values_.push_back(x);
     return true;
+  }
+  /// Sorts the values; those that are equal, by their bits.
+  void sort() {
+    std::sort(values_.begin(), values_.end(), [](double a, double b) {
+      return std::tuple(a, std::bit_cast<std::uint64_t>(a)) <
+             std::tuple(b, std::bit_cast<std::uint64_t>(b));
+    });
+    std::fill(slots_.begin(), slots_.end(), -1);
+    for (std::size_t k = 0; k < values_.size(); ++k)
+      slots_[slot_of(values_[k])] = static_cast<std::int32_t>(k);
   }
   /// Position of a value that was added.
   std::int32_t position(double x) const { return slots_[slot_of(x)]; }
@@ -71,9 +90,105 @@ bool equals_transpose(const Matrix& A) {
   return true;
 }
 
+positions::Shape shape_of(const DictionaryMatrix::Content& content) {
+  return {content.rows, content.cols, content.symmetric, static_cast<Index>(content.values.size())};
+}
+
+/// The entries as integers of content.bits bits.
+std::vector<std::uint8_t> packed_positions(const Matrix& A,
+                                           const ValueList& list,
+                                           const DictionaryMatrix::Content& content) {
+  std::vector<std::uint8_t> data;
+  const std::int32_t half = 1 << (content.bits - 1);
+  std::vector<std::int32_t> waiting;
+  for (Index j = 0; j < A.cols(); ++j) {
+    const Index count = content.symmetric ? j + 1 : A.rows();
+    for (Index i = 0; i < count; ++i) waiting.push_back(list.position(A(i, j)) - half);
+    // Pieces end where a byte ends, so that each begins at a byte.
+    const bool is_last = j + 1 == A.cols();
+    const std::size_t ready = is_last ? waiting.size() : waiting.size() / kAligned * kAligned;
+    append_packed({waiting.data(), ready}, content.bits, data);
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(ready));
+  }
+  return data;
+}
+
+/// Codes the entries into content.lengths and content.data.
+void code_positions(const Matrix& A, const ValueList& list, DictionaryMatrix::Content& content) {
+  const positions::Shape shape = shape_of(content);
+  const std::vector<positions::Stream> streams = positions::streams_of(shape);
+  std::vector<std::vector<std::uint8_t>> coded(streams.size());
+  parallel_for(static_cast<Index>(streams.size()), [&](Index s) {
+    const positions::Stream& stream = streams[static_cast<std::size_t>(s)];
+    std::vector<std::uint16_t> entries;
+    for (Index j = stream.first; j < stream.end; ++j) {
+      for (Index i = 0; i < shape.entries_of(j); ++i)
+        entries.push_back(static_cast<std::uint16_t>(list.position(A(i, j))));
+    }
+    coded[static_cast<std::size_t>(s)] = positions::encode(shape, stream, entries);
+  });
+  for (const std::vector<std::uint8_t>& bytes : coded) {
+    content.lengths.push_back(static_cast<Index>(bytes.size()));
+    content.data.insert(content.data.end(), bytes.begin(), bytes.end());
+  }
+}
+
+/// Packs coded entries.
+std::vector<std::uint8_t> decoded_data(const DictionaryMatrix::Content& content, Index entries) {
+  require_memory(5.0 * static_cast<double>(entries), "dictionary: the decoded entries");
+  const positions::Shape shape = shape_of(content);
+  const std::vector<positions::Stream> streams = positions::streams_of(shape);
+  std::vector<std::size_t> begins{0};
+  for (const Index length : content.lengths)
+    begins.push_back(begins.back() + static_cast<std::size_t>(length));
+  std::vector<std::vector<std::uint16_t>> found(streams.size());
+  parallel_for(static_cast<Index>(streams.size()), [&](Index k) {
+    const auto s = static_cast<std::size_t>(k);
+    found[s] = positions::decode(
+        shape, streams[s], std::span(content.data).subspan(begins[s], begins[s + 1] - begins[s]));
+  });
+  std::vector<std::uint8_t> data;
+  const std::int32_t half = 1 << (content.bits - 1);
+  std::vector<std::int32_t> waiting;
+  for (std::vector<std::uint16_t>& positions : found) {
+    for (const std::uint16_t position : positions) waiting.push_back(position - half);
+    positions = {};
+    const bool is_last = &positions == &found.back();
+    const std::size_t ready = is_last ? waiting.size() : waiting.size() / kAligned * kAligned;
+    append_packed({waiting.data(), ready}, content.bits, data);
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(ready));
+  }
+  data.resize(data.size() + kBytesBehindData);
+  return data;
+}
+
+void check_coded(const DictionaryMatrix::Content& c, Index entries) {
+  const auto bytes = static_cast<double>(c.data.size());
+  require(c.bits >= 1 && c.bits == static_cast<int>(std::bit_width(c.values.size() - 1)),
+          "dictionary: coded entries of {} bits for {} values",
+          c.bits,
+          c.values.size());
+  require(static_cast<double>(entries) <= positions::kMostEntriesPerByte * bytes,
+          "dictionary: {} entries in {:.0f} coded bytes",
+          entries,
+          bytes);
+  const bool negative =
+      std::any_of(c.lengths.begin(), c.lengths.end(), [](Index n) { return n < 0; });
+  require(!negative && c.lengths.size() == positions::streams_of(shape_of(c)).size() &&
+              std::accumulate(c.lengths.begin(), c.lengths.end(), 0.0) == bytes,
+          "dictionary: {:.0f} coded bytes do not match {} lengths",
+          bytes,
+          c.lengths.size());
+}
+
 }  // namespace
 
-DictionaryMatrix::DictionaryMatrix(Content content) : content_(std::move(content)) {
+struct DictionaryMatrix::Decoded {
+  std::once_flag once;
+  std::vector<std::uint8_t> data;
+};
+
+DictionaryMatrix::DictionaryMatrix(Content content, Decode decode) : content_(std::move(content)) {
   const Content& c = content_;
   constexpr Index kLargestSide = Index{1} << 28;
   require(c.rows >= 1 && c.cols >= 1 && c.rows <= kLargestSide && c.cols <= kLargestSide,
@@ -91,6 +206,12 @@ DictionaryMatrix::DictionaryMatrix(Content content) : content_(std::move(content
   require(std::all_of(c.values.begin(), c.values.end(), [](double x) { return std::isfinite(x); }),
           "dictionary: a value is NaN or Inf");
   data_bytes_ = c.data.size();
+  if (!c.lengths.empty()) {
+    check_coded(c, entries());
+    decoded_ = std::make_shared<Decoded>();
+    if (decode == Decode::kNow) packed();
+    return;
+  }
   require(static_cast<Index>(data_bytes_) == packed_bytes(entries(), c.bits),
           "dictionary: {} bytes for {} entries of {} bits",
           data_bytes_,
@@ -108,6 +229,7 @@ std::optional<DictionaryMatrix> DictionaryMatrix::of(const Matrix& A) {
       if (!list.add(A(i, j))) return std::nullopt;
     }
   }
+  list.sort();
   Content content;
   content.rows = A.rows();
   content.cols = A.cols();
@@ -115,18 +237,34 @@ std::optional<DictionaryMatrix> DictionaryMatrix::of(const Matrix& A) {
   content.values = list.values();
   content.bits = static_cast<int>(std::bit_width(list.values().size() - 1));
   if (content.bits == 0) return DictionaryMatrix(std::move(content));
-  const std::int32_t half = 1 << (content.bits - 1);
-  std::vector<std::int32_t> waiting;
-  for (Index j = 0; j < A.cols(); ++j) {
-    const Index count = content.symmetric ? j + 1 : A.rows();
-    for (Index i = 0; i < count; ++i) waiting.push_back(list.position(A(i, j)) - half);
-    // Pieces end where a byte ends, so that each begins at a byte.
-    const bool is_last = j + 1 == A.cols();
-    const std::size_t ready = is_last ? waiting.size() : waiting.size() / kAligned * kAligned;
-    append_packed({waiting.data(), ready}, content.bits, content.data);
-    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(ready));
+  Content coded = content;
+  code_positions(A, list, coded);
+  content.data = packed_positions(A, list, content);
+  const std::size_t coded_bytes = coded.data.size() + kLengthBytes * coded.lengths.size();
+  if (static_cast<double>(coded_bytes) > kWorthCoding * static_cast<double>(content.data.size()))
+    return DictionaryMatrix(std::move(content));
+  // The packed entries are known and need not be decoded.
+  DictionaryMatrix result(std::move(coded), Decode::kOnFirstUse);
+  std::call_once(result.decoded_->once, [&] {
+    result.decoded_->data = std::move(content.data);
+    result.decoded_->data.resize(result.decoded_->data.size() + kBytesBehindData);
+  });
+  return result;
+}
+
+const std::uint8_t* DictionaryMatrix::packed() const {
+  if (!decoded_) return content_.data.data();
+  std::call_once(decoded_->once, [&] { decoded_->data = decoded_data(content_, entries()); });
+  return decoded_->data.data();
+}
+
+DictionaryMatrix DictionaryMatrix::multiplied(int exponent) const {
+  DictionaryMatrix result = *this;
+  for (double& value : result.content_.values) {
+    value = std::ldexp(value, exponent);
+    require(std::isfinite(value), "dictionary: a value is NaN or Inf");
   }
-  return DictionaryMatrix(std::move(content));
+  return result;
 }
 
 Index DictionaryMatrix::entries() const {
@@ -138,18 +276,32 @@ Index DictionaryMatrix::first_entry(Index column) const {
   return content_.symmetric ? column * (column + 1) / 2 : column * content_.rows;
 }
 
+Precision DictionaryMatrix::list_precision() const {
+  for (const Precision precision : {Precision::kFloat16, Precision::kFloat}) {
+    const bool holds_all =
+        std::all_of(content_.values.begin(), content_.values.end(), [&](double x) {
+          return std::bit_cast<std::uint64_t>(rounded_number(x, precision)) ==
+                 std::bit_cast<std::uint64_t>(x);
+        });
+    if (holds_all) return precision;
+  }
+  return Precision::kDouble;
+}
+
 Storage DictionaryMatrix::storage() const {
   const auto values = static_cast<Index>(content_.values.size());
-  return {entries() + values, static_cast<Index>(data_bytes_) + 8 * values};
+  const auto bytes = static_cast<Index>(data_bytes_ + kLengthBytes * content_.lengths.size());
+  return {entries() + values, bytes + bytes_per_value(list_precision()) * values};
 }
 
 std::string DictionaryMatrix::description() const {
-  return fmt::format("{}{} bit{}, {} value{}",
+  return fmt::format("{}{} bit{}, {} value{}{}",
                      content_.symmetric ? "upper triangle, " : "",
                      content_.bits,
                      content_.bits == 1 ? "" : "s",
                      content_.values.size(),
-                     content_.values.size() == 1 ? "" : "s");
+                     content_.values.size() == 1 ? "" : "s",
+                     decoded_ ? ", coded" : "");
 }
 
 double DictionaryMatrix::entry(Index row, Index column) const {
@@ -160,7 +312,7 @@ double DictionaryMatrix::entry(Index row, Index column) const {
   std::array<double, kAligned> positions{};
   const double half = std::ldexp(1.0, content_.bits - 1);
   kernels::simd::packed_values(
-      {content_.data.data(), content_.bits, half}, first, number - first + 1, positions.data());
+      {packed(), content_.bits, half}, first, number - first + 1, positions.data());
   return content_
       .values[static_cast<std::size_t>(positions[static_cast<std::size_t>(number - first)])];
 }
@@ -173,7 +325,7 @@ void DictionaryMatrix::unpack_column(Index column, double* to) const {
     return;
   }
   const double half = std::ldexp(1.0, content_.bits - 1);
-  const kernels::simd::PackedRun run{content_.data.data(), content_.bits, half};
+  const kernels::simd::PackedRun run{packed(), content_.bits, half};
   std::array<double, kPieceEntries> positions;
   const Index end = first_entry(column) + count;
   for (Index at = first_entry(column); at < end;) {

@@ -183,9 +183,8 @@ Cost FactorProduct::cost() const {
   double apply = 0;
   for (const Factor& factor : factors_) apply += value_multiplications(*factor.value);
   const Factor& last = factors_.back();
-  const bool gathered =
-      std::holds_alternative<Matrix>(*last.value) ||
-      (std::holds_alternative<RandomProjection>(*last.value) && !last.transposed);
+  const bool gathered = std::holds_alternative<Matrix>(*last.value) ||
+                        (std::holds_alternative<RandomProjection>(*last.value) && !last.transposed);
   double column = gathered ? apply - value_multiplications(*last.value) : apply;
   if (symmetrized_) {
     column += apply;

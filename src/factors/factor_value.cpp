@@ -380,62 +380,58 @@ PackedChord multiplied(const PackedChord& chain, int exponent) {
 std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, int exponent) {
   FactorValue result = value;
   const bool possible = std::visit(
-      Overloaded{
-          [&](Matrix& v) { return multiply_by_power_of_two(v, exponent); },
-          [&](Vector& v) { return multiply_by_power_of_two(v, exponent); },
-          [&](SparseMatrix& v) { return multiply_by_power_of_two(v.coeffs(), exponent); },
-          [&](ChordFactors& v) {
-            // The first factor of the chain.
-            const Index numbers = v.pattern.order * v.pattern.links(0);
-            return multiply_by_power_of_two(Eigen::Map<Vector>(v.values.data(), numbers), exponent);
-          },
-          [&](PackedMatrix& v) {
-            v = multiplied(v, exponent);
-            return true;
-          },
-          [&](PackedChord& v) {
-            v = multiplied(v, exponent);
-            return true;
-          },
-          [&](Circulant& v) {
-            Vector column = v.first_column();
-            multiply_by_power_of_two(column, exponent);
-            v = Circulant(std::move(column));
-            return true;
-          },
-          [&](ToeplitzMatrix& v) {
-            ToeplitzMatrix::Content content = v.content();
-            multiply_by_power_of_two(content.symbol, exponent);
-            v = ToeplitzMatrix(std::move(content));
-            return true;
-          },
-          [&](DictionaryMatrix& v) {
-            DictionaryMatrix::Content content = v.content();
-            content.data.assign(v.data().begin(), v.data().end());
-            const auto count = static_cast<Index>(content.values.size());
-            multiply_by_power_of_two(Eigen::Map<Vector>(content.values.data(), count), exponent);
-            v = DictionaryMatrix(std::move(content));
-            return true;
-          },
-          [&](KroneckerSum& v) {
-            KroneckerSum::Content content = v.content();
-            if (content.right) {
-              content.left = multiplied(content.left, exponent);
-            } else {
-              multiply_by_power_of_two(content.weights, exponent);
-            }
-            v = KroneckerSum(std::move(content));
-            return true;
-          },
-          [&](KroneckerSparse& v) {
-            v = KroneckerSparse(v.pattern(), multiplied(v.values(), exponent));
-            return true;
-          },
-          [&](WaveletMatrix& v) {
-            v = v.multiplied(exponent);
-            return true;
-          },
-          [](auto&) { return false; }},
+      Overloaded{[&](Matrix& v) { return multiply_by_power_of_two(v, exponent); },
+                 [&](Vector& v) { return multiply_by_power_of_two(v, exponent); },
+                 [&](SparseMatrix& v) { return multiply_by_power_of_two(v.coeffs(), exponent); },
+                 [&](ChordFactors& v) {
+                   // The first factor of the chain.
+                   const Index numbers = v.pattern.order * v.pattern.links(0);
+                   return multiply_by_power_of_two(Eigen::Map<Vector>(v.values.data(), numbers),
+                                                   exponent);
+                 },
+                 [&](PackedMatrix& v) {
+                   v = multiplied(v, exponent);
+                   return true;
+                 },
+                 [&](PackedChord& v) {
+                   v = multiplied(v, exponent);
+                   return true;
+                 },
+                 [&](Circulant& v) {
+                   Vector column = v.first_column();
+                   multiply_by_power_of_two(column, exponent);
+                   v = Circulant(std::move(column));
+                   return true;
+                 },
+                 [&](ToeplitzMatrix& v) {
+                   ToeplitzMatrix::Content content = v.content();
+                   multiply_by_power_of_two(content.symbol, exponent);
+                   v = ToeplitzMatrix(std::move(content));
+                   return true;
+                 },
+                 [&](DictionaryMatrix& v) {
+                   v = v.multiplied(exponent);
+                   return true;
+                 },
+                 [&](KroneckerSum& v) {
+                   KroneckerSum::Content content = v.content();
+                   if (content.right) {
+                     content.left = multiplied(content.left, exponent);
+                   } else {
+                     multiply_by_power_of_two(content.weights, exponent);
+                   }
+                   v = KroneckerSum(std::move(content));
+                   return true;
+                 },
+                 [&](KroneckerSparse& v) {
+                   v = KroneckerSparse(v.pattern(), multiplied(v.values(), exponent));
+                   return true;
+                 },
+                 [&](WaveletMatrix& v) {
+                   v = v.multiplied(exponent);
+                   return true;
+                 },
+                 [](auto&) { return false; }},
       result);
   return possible ? std::make_shared<const FactorValue>(std::move(result)) : nullptr;
 }

@@ -181,7 +181,8 @@ void write_content(const Location& group, const DictionaryMatrix& A, Precision) 
   hdf5::put_integer(group, "cols", content.cols);
   hdf5::put_integer(group, "symmetric", content.symmetric ? 1 : 0);
   hdf5::put_integer(group, "bits", content.bits);
-  hdf5::write_values(group, "dictionary", content.values, Precision::kDouble);
+  hdf5::write_values(group, "dictionary", content.values, A.list_precision());
+  if (!content.lengths.empty()) hdf5::write_integers(group, "lengths", content.lengths, true);
   hdf5::write_array(group, "data", A.data());
 }
 
@@ -354,8 +355,11 @@ DictionaryMatrix read_dictionary(const Location& group) {
   content.symmetric = schema::flag(group, "symmetric");
   content.bits = static_cast<int>(hdf5::get_integer(group, "bits", 0, 16));
   content.values = hdf5::read_values(group, "dictionary");
+  if (hdf5::has_link(group, "lengths")) content.lengths = hdf5::read_integers(group, "lengths");
   content.data = hdf5::read_array<std::uint8_t>(group, "data");
-  return DictionaryMatrix(std::move(content));
+  const auto decode =
+      in_trial_read() ? DictionaryMatrix::Decode::kOnFirstUse : DictionaryMatrix::Decode::kNow;
+  return DictionaryMatrix(std::move(content), decode);
 }
 
 KroneckerSum read_kronecker(const Location& group) {

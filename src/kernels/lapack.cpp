@@ -167,12 +167,7 @@ void form_q(Matrix& Q, const Vector& tau) {
   call(work.data(), length);
 }
 
-/// Ratio of rows to columns from which svd factors A = Q R first. dgesdd does the same, but with
-/// the copy for dgesvd it holds four matrices of that size, and its products are slower than ours.
-constexpr Index kTall = 8;
-
-/// SVD of a tall matrix from that of R in A = Q R. Holds A and U, and U in pieces only while A is
-/// overwritten by them.
+/// SVD of a tall matrix from that of R in A = Q R: U takes the place of Q.
 Svd tall_svd(Matrix A) {
   require_finite("dgeqrf", A);
   int exponent = 0;

@@ -40,6 +40,15 @@ Matrix dense_matrix(const LinearOperator& A, const char* method, const RunContro
   return values;
 }
 
+Matrix dense_transpose(const LinearOperator& A, const char* method, const RunControl& control) {
+  require_memory(8 * A.rows() * A.cols(), fmt::format("{}: the matrix as a dense one", method));
+  Matrix values(A.cols(), A.rows());
+  for_each_panel(A, method, control, [&](Index first, const Matrix& panel) {
+    values.middleRows(first, panel.cols()) = panel.transpose();
+  });
+  return values;
+}
+
 HeldEntries::HeldEntries(const LinearOperator& A, const char* method, const RunControl& control)
     : held_(dense_values(A)) {
   if (held_ == nullptr) {

@@ -9,6 +9,8 @@ namespace matapprox {
 /// Returns A (m x n) as a dense matrix, fetched in panels of columns. Throws Interrupted between
 /// panels, NumericalError for NaN or Inf, NotAvailable if it would not fit into memory.
 Matrix dense_matrix(const LinearOperator& A, const char* method, const RunControl& control);
+/// The same for A^T (n x m).
+Matrix dense_transpose(const LinearOperator& A, const char* method, const RunControl& control);
 
 /// The entries of A in memory: the operator's own matrix, which must outlive this, or a copy.
 class HeldEntries {

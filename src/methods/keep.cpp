@@ -183,7 +183,7 @@ Approximation keep_row_sums(const LinearOperator& A, const Approximation& B) {
   const Vector q = ones / std::sqrt(n);
   const double a = q.dot(difference);
   Vector p = difference - a * q;
-  const double b = p.norm();
+  const double b = p.stableNorm();  // the squares may leave the range of doubles
   if (b > 0) p /= b;
   Matrix S(2, 2);
   S << a, b, b, 0;

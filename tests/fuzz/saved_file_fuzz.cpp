@@ -123,6 +123,13 @@ Matrix example(Index rows, Index cols) {
   for (Index j = 0; j < cols; ++j) {
     for (Index i = 0; i < rows; ++i) A(i, j) = static_cast<double>((5 * i + 3 * j) % 17) - 8.0;
   }
+
+  /// Positions in a list of `values` numbers that repeat themselves, and are coded.
+  matapprox::DictionaryMatrix coded(Index values) {
+    Matrix A(24, 40);
+    for (Index k = 0; k < A.size(); ++k) A.data()[k] = static_cast<double>(k % values);
+    return *matapprox::DictionaryMatrix::of(A);
+  }
   return A;
 }
 
@@ -201,6 +208,8 @@ std::vector<std::vector<Factor>> examples() {
           {make_factor("W", chain())},
           {make_factor("C", matapprox::Circulant(example(9, 1).col(0)))},
           {make_factor("D", *matapprox::DictionaryMatrix::of(example(9, 7)))},
+          {make_factor("D", coded(3))},
+          {make_factor("D", coded(50))},
           {make_factor("X", matapprox::KroneckerSparse({3, 2, 2, 2}, packed(12, {8, 5})))},
           {make_factor("W", wavelets())},
           {make_factor("K",

@@ -86,6 +86,19 @@ TEST(Keep, RowAndColumnSumsOfASymmetricMatrix) {
   }
 }
 
+// The squares of the differences of the sums leave the range of doubles.
+TEST(Keep, RowSumsOfAVerySmallAndAVeryLargeSymmetricMatrix) {
+  for (const int exponent : {-1000, 1000}) {
+    const double scale = std::ldexp(1.0, exponent);
+    const Matrix A = positive_matrix(12);
+    const DenseOperator op(A * scale);
+    const Approximation kept = keep(op, nystrom(op, {.rank = 2}), KeptProperty::kRowSums);
+    const Matrix entries = entries_of(kept) / scale;
+    EXPECT_CLOSE(sums_of_rows(entries), sums_of_rows(A), 1e-12);
+    EXPECT_CLOSE(sums_of_rows(entries.transpose()), sums_of_rows(A), 1e-12);
+  }
+}
+
 /// S + (d 1^T + 1 d^T)/n - (1^T d) 1 1^T/n^2 with S = (B + B^T)/2: the symmetric matrix with A's
 /// row sums that is nearest to B.
 Matrix nearest_symmetric_with_row_sums(const Matrix& A, const Matrix& B) {

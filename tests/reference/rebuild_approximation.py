@@ -415,8 +415,12 @@ def dictionary_matrix(group):
     symmetric = int(group.attrs["symmetric"]) == 1
     values, data = numbers(group, "dictionary"), numbers(group, "data").astype(np.uint8)
     count = n * (n + 1) // 2 if symmetric else m * n
-    wanted(len(data) == value_bytes(count, bits) and 1 <= len(values) <= 2**bits, group, "wrong sizes")
-    places = unpacked(data, count, bits, 2**(bits - 1)).astype(int) if bits > 0 else np.zeros(count, int)
+    wanted(1 <= len(values) <= 2**bits, group, "wrong sizes")
+    if "lengths" in group:
+        places = coded_positions(group, m, n, symmetric, len(values), data)
+    else:
+        wanted(len(data) == value_bytes(count, bits), group, "wrong sizes")
+        places = unpacked(data, count, bits, 2**(bits - 1)).astype(int) if bits > 0 else np.zeros(count, int)
     entries = values[places]
     if not symmetric:
         return entries.reshape(n, m).T
@@ -520,12 +524,13 @@ def half_octaves(size, count):
     return min(2 * width - 2 + (size >> (width - 2) & 1), count - 1)
 
 
-class WaveletStream:
-    """Coefficients of one stream: chances are [fast average, slow average, decisions seen]."""
+class CodedStream:
+    """Decisions of one stream: chances are [fast average, slow average, decisions seen]."""
 
     def __init__(self, data):
         self.decoder = ArithmeticDecoder(data)
         self.chances = {}
+        self.weights = {}
 
     def chance(self, *place):
         return self.chances.setdefault(place, [2**15, 2**15, 0])
@@ -538,6 +543,192 @@ class WaveletStream:
             difference = target - chance[k]
             chance[k] += (abs(difference) >> min(shift, most)) * (1 if difference > 0 else -1)
         chance[2] += 1
+
+    def single(self, *place):
+        """A decision with a chance of its own."""
+        chance = self.chance(*place)
+        yes = self.decoder.decision((chance[0] + chance[1]) // 2)
+        self.learn(chance, yes)
+        return yes
+
+    def mixed(self, weights, places):
+        """A decision from several chances, by logistic regression."""
+        chances = [self.chance(*place) for place in places]
+        weights = self.weights.setdefault(weights, [20000] * 6)
+        x = [LOGISTIC_INVERSE[(c[0] + c[1]) // 2 >> 4] for c in chances]
+        total = sum(w * value for w, value in zip(weights, x))
+        mixed = total // 65536 if total >= 0 else -(-total // 65536)
+        p = LOGISTIC[min(max(mixed, -2047), 2047) + 2047]
+        yes = self.decoder.decision(16 * p + 8)
+        for k, value in enumerate(x):
+            weights[k] += (value * ((4096 if yes else 0) - p) + 1024) >> 11
+            self.learn(chances[k], yes)
+        return yes
+
+
+def logistic_tables():
+    values, power = [0] * 4095, 1.0
+    for x in range(2048):
+        values[2047 + x] = min(int(4096 / (1 + power)), 4095)
+        values[2047 - x] = 4096 - values[2047 + x]
+        power *= 0.99610136947011749
+    inverse, x = [], 0
+    for p in range(4096):
+        while x < 4094 and values[x] < p:
+            x += 1
+        inverse.append(x - 2047)
+    return values, inverse
+
+
+LOGISTIC, LOGISTIC_INVERSE = logistic_tables()
+
+
+def mixed_hash(value, hashed):
+    value = (value + hashed + 1) * 0x9E3779B1 % 2**32
+    return value ^ value >> 15
+
+
+class Repetition:
+    """The last place at which the latest `length` entries occurred before."""
+
+    def __init__(self, length):
+        self.length, self.places, self.next, self.agreeing = length, {}, 0, 0
+        self.hash, self.oldest = 0, pow(0x2C1B3C6D, length, 2**32)
+
+    def learn(self, entries, at):
+        if self.agreeing > 0 and entries[self.next] == entries[at]:
+            self.agreeing += 1
+            self.next += 1
+        else:
+            self.agreeing = 0
+        self.hash = (self.hash * 0x2C1B3C6D + entries[at] + 1) % 2**32
+        if at >= self.length:
+            self.hash = (self.hash - self.oldest * (entries[at - self.length] + 1)) % 2**32
+        if at + 1 < self.length:
+            return
+        slot = (self.hash * 0x9E3779B1 % 2**32) >> 16
+        place = self.places.get(slot, 0)
+        if self.agreeing == 0 and place > 0:
+            count = 0
+            while count < min(2048, place) and entries[place - 1 - count] == entries[at - count]:
+                count += 1
+            if count >= self.length:
+                self.agreeing, self.next = count, place
+        self.places[slot] = at + 1
+
+
+class PositionStream(CodedStream):
+    """Positions in the list, of columns first .. end - 1."""
+
+    def __init__(self, data, rows, symmetric, count, first, end):
+        super().__init__(data)
+        self.count, self.last_error, self.biases = count, 0, {}
+        before = (lambda j: j * (j + 1) // 2) if symmetric else (lambda j: j * rows)
+        height = (lambda j: j + 1) if symmetric else (lambda j: rows)
+        self.entries = entries = []
+        shorter, longer = Repetition(16), Repetition(48)
+
+        def at(i, j, otherwise):
+            if j < first or i < 0 or i >= height(j):
+                return otherwise
+            return entries[before(j) - before(first) + i]
+
+        for j in range(first, end):
+            for i in range(height(j)):
+                above, left = at(i - 1, j, -1), at(i, j - 1, -1)
+                left = above if left < 0 else left
+                left = at(0, j - 1, 0) if left < 0 else left
+                above = left if above < 0 else above
+                below_left = at(i + 1, j - 1, left)
+                near = {"left": left, "above": above, "above_left": at(i - 1, j - 1, left), "below_left": below_left,
+                        "above2": at(i - 2, j, above), "left2": at(i, j - 2, left),
+                        "below_left2": at(i + 1, j - 2, below_left), "below2_left": at(i + 2, j - 1, below_left)}
+                best = longer if longer.agreeing >= shorter.agreeing else shorter
+                agreeing = half_octaves(best.agreeing, 33)
+                prediction = entries[best.next] if agreeing > 0 else 0
+                code = self.few if count <= 32 else self.many
+                entries.append(code(near, i, agreeing, prediction))
+                shorter.learn(entries, len(entries) - 1)
+                longer.learn(entries, len(entries) - 1)
+
+    def few(self, n, row, agreeing, prediction):
+        bits = (self.count - 1).bit_length()
+        left = mixed_hash(0, n["left"])
+        three = mixed_hash(mixed_hash(left, n["above"]), n["above_left"])
+        seven = three
+        for name in ("below_left", "above2", "left2", "below2_left"):
+            seven = mixed_hash(seven, n[name])
+        by_row, predicted, found = mixed_hash(1, row), prediction + 2**bits, 1
+        for bit in reversed(range(bits)):
+            places = [("nothing", found), ("left", mixed_hash(left, found) >> 18), ("three", mixed_hash(three, found) >> 18),
+                      ("seven", mixed_hash(seven, found) >> 14), ("row", mixed_hash(by_row, found) >> 18)]
+            agrees = agreeing > 0 and predicted >> (bit + 1) == found
+            if agrees:
+                places.append(("prediction", agreeing, predicted >> bit & 1))
+            found = 2 * found + self.mixed(agreeing if agrees else 0, places)
+        return min(found - 2**bits, self.count - 1)
+
+    def many(self, n, _row, agreeing, prediction):
+        most = self.count - 1
+        if agreeing > 0 and self.single("right", agreeing):
+            return prediction
+        left, above, corner, below = n["left"], n["above"], n["above_left"], n["below_left"]
+        along = abs(above - n["above2"]) + abs(left - corner) + abs(left - below)
+        across = abs(left - n["left2"]) + abs(above - corner) + abs(below - n["below_left2"])
+        excess, unit = across - along, max(1, self.count // 256)
+        mean = 4 * (left + above) + 2 * (below - corner)
+        nearer = 8 * above if excess > 0 else 8 * left
+        for limit, guess in ((80, nearer), (32, int((mean + nearer) / 2)), (8, int((3 * mean + nearer) / 4)), (-1, mean)):
+            if abs(excess) > limit * unit:
+                eighths = guess
+                break
+        energy = half_octaves(along + across + 2 * self.last_error, 24)
+        near = (left, above, corner, below, n["above2"], n["left2"], 2 * above - n["above2"], 2 * left - n["left2"])
+        texture = sum(2**k for k, value in enumerate(near) if 8 * value > eighths)
+        bias = self.biases.setdefault((min(energy // 3, 7), texture), [0, 0])
+        guess = min(max((eighths + (int(bias[0] / bias[1]) if bias[1] > 0 else 0) + 4) >> 3, 0), most)
+        classes = [("energy", energy), ("texture", texture),
+                   ("steps", half_octaves(abs(left - corner) + abs(left - below), 16),
+                    half_octaves(abs(above - corner) + abs(left - n["left2"]), 16)),
+                   ("errors", half_octaves(self.last_error, 16), half_octaves(abs(above - left), 16)),
+                   ("level", guess * 64 // self.count, half_octaves(along + across, 16))]
+        bits = 0
+        while bits < 17 and self.mixed(bits, [(*name, bits) for name in classes]):
+            bits += 1
+        error = 0
+        if bits > 0:
+            error = 1
+            for depth in range(bits - 1):
+                one = self.single("mantissa", bits, 0 if depth == 0 else 1 + error % 2) if depth < 2 else self.decoder.decision(2**15)
+                error = 2 * error + one
+            if guess + error > most or (guess - error >= 0 and self.single("sign", texture)):
+                error = -error
+        found = min(max(guess + error, 0), most)
+        bias[0] += 8 * found - eighths
+        bias[1] += 1
+        if bias[1] == 64:
+            bias[0], bias[1] = int(bias[0] / 2), 32
+        self.last_error = abs(error)
+        return found
+
+
+def coded_positions(group, m, n, symmetric, count, data):
+    lengths = np.asarray(group["lengths"]).astype(int)
+    before = [j * (j + 1) // 2 if symmetric else j * m for j in range(n + 1)]
+    streams, first, at, positions = [], 0, 0, []
+    for j in range(n):
+        if j + 1 == n or before[j + 2] - before[first] > (2**20 if count <= 32 else 2**18):
+            streams.append((first, j + 1))
+            first = j + 1
+    wanted(len(lengths) == len(streams) and lengths.sum() == len(data), group, "streams of another length")
+    for (first, end), length in zip(streams, lengths):
+        positions += PositionStream(data[at:at + length], m, symmetric, count, first, end).entries
+        at += length
+    return np.array(positions, dtype=int)
+
+
+class WaveletStream(CodedStream):
+    """Coefficients of one stream."""
 
     def coefficient(self, kind, together, apart):
         bits = 0

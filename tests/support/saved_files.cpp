@@ -140,6 +140,10 @@ std::vector<SavedExample> saved_examples() {
   const Matrix few = (3 * random_matrix(19, 23, 13)).array().round().matrix();
   examples.push_back(
       {"Dictionary", Approximation({make_factor("A", *DictionaryMatrix::of(few))}, {})});
+  const Matrix ramp = Matrix::Ones(29, 1) * Vector::LinSpaced(31, 0, 60).transpose() +
+                      (2 * random_matrix(29, 31, 13)).array().round().matrix();
+  examples.push_back(
+      {"DictionaryCoded", Approximation({make_factor("A", *DictionaryMatrix::of(ramp))}, {})});
   const auto terms = [](Index rows, int seed) {
     return PackedMatrix::rounded(random_matrix(rows, 2, seed), std::vector<std::uint8_t>{64, 6});
   };

@@ -47,7 +47,12 @@ struct Svd {
   Vector S;  // r, descending
   Matrix V;  // n x r, not transposed
 };
-/// Thin SVD, r = min(m, n), by dgesdd, or by dgesvd if dgesdd fails.
+/// Ratio of the sides from which svd factors the taller of A and A^T as Q R first. dgesdd does the
+/// same, but with the copy for dgesvd it holds four matrices of that size, and its products are
+/// slower than ours.
+inline constexpr Index kTall = 8;
+/// Thin SVD, r = min(m, n), by dgesdd, or by dgesvd if dgesdd fails. Holds four matrices of the
+/// size of A; two, or three while a wide one is transposed, from kTall on.
 Svd svd(Matrix A);
 /// Singular values only, descending.
 Vector singular_values(Matrix A);

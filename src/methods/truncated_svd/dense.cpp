@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "matapprox/kernels/gemm.hpp"
@@ -41,8 +42,14 @@ kernels::Svd host_triplets(SvdOutcome outcome) {
 }
 
 SvdOutcome dense_svd(const LinearOperator& A, bool symmetric, const RunControl& control) {
-  Matrix values = dense_matrix(A, "truncated_svd", control);
   SvdOutcome outcome;
+  if (A.cols() >= kernels::kTall * A.rows()) {
+    // svd would transpose a copy, for which there may be no memory.
+    outcome.triplets = kernels::svd(dense_transpose(A, "truncated_svd", control));
+    std::swap(outcome.triplets.U, outcome.triplets.V);
+    return outcome;
+  }
+  Matrix values = dense_matrix(A, "truncated_svd", control);
   outcome.triplets = symmetric ? svd_of_eigen(kernels::symmetric_eigen(std::move(values)))
                                : kernels::svd(std::move(values));
   return outcome;
