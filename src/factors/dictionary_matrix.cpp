@@ -168,7 +168,7 @@ void check_coded(const DictionaryMatrix::Content& c, Index entries) {
           "dictionary: coded entries of {} bits for {} values",
           c.bits,
           c.values.size());
-  require(static_cast<double>(entries) <= positions::kMostEntriesPerByte * bytes,
+  require(static_cast<double>(entries) <= positions::kMaxEntriesPerByte * bytes,
           "dictionary: {} entries in {:.0f} coded bytes",
           entries,
           bytes);

@@ -78,7 +78,7 @@ class Repetition {
   }
 
   std::size_t length_;
-  std::vector<std::uint32_t> places_;  ///< by hash: the place after the entries; 0: none
+  std::vector<std::uint32_t> places_;  ///< the place after the entries with a hash; 0: none
   std::uint32_t oldest_ = 1;           ///< factor of the entry that leaves the hash
   std::uint32_t hash_ = 0;
   std::size_t next_ = 0;
@@ -135,7 +135,7 @@ class Entries {
   const std::uint16_t* entries_;
 };
 
-/// What is known of an entry before it is coded.
+/// Everything known of an entry before it is coded.
 struct Known {
   Neighbors near;
   Index row = 0;
@@ -256,7 +256,7 @@ class ManyValues {
   /// Classes of an entry; each has statistics of its own.
   struct Classes {
     std::size_t energy;   ///< differences of the neighbors and the last error
-    std::size_t texture;  ///< which neighbors are above the prediction
+    std::size_t texture;  ///< set of the neighbors that are above the prediction
     std::size_t steps;    ///< differences along and across columns
     std::size_t errors;   ///< the last error, and the difference of the nearest neighbors
     std::size_t level;    ///< the prediction, and differences
@@ -427,7 +427,7 @@ std::vector<std::uint8_t> encode(const Shape& shape,
   Encoder encoder;
   code_stream(encoder, shape, stream, entries.data());
   std::vector<std::uint8_t> bytes = encoder.finish();
-  const Index least = (entries_of(shape, stream) - 1) / kMostEntriesPerByte + 1;
+  const Index least = (entries_of(shape, stream) - 1) / kMaxEntriesPerByte + 1;
   bytes.resize(std::max(bytes.size(), static_cast<std::size_t>(least)));
   return bytes;
 }

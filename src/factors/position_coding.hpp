@@ -7,7 +7,7 @@
 #include "matapprox/core/types.hpp"
 
 // The entries of a matrix with few different values, as positions in an ascending list of them, by
-// adaptive arithmetic coding: without loss, as the lossless formats for pictures do it.
+// adaptive arithmetic coding: without loss, as lossless formats of images have it.
 
 namespace matapprox::positions {
 
@@ -33,12 +33,12 @@ struct Stream {
 /// Divides the columns into streams, so that several threads can work.
 std::vector<Stream> streams_of(const Shape& shape);
 
-/// The bytes of the entries of a stream, at least one for kMostEntriesPerByte entries, so that a
+/// The bytes of the entries of a stream, at least one for kMaxEntriesPerByte entries, so that a
 /// small file cannot stand for a large matrix. Takes about 0.2 us for an entry.
 std::vector<std::uint8_t> encode(const Shape& shape,
                                  const Stream& stream,
                                  std::span<const std::uint16_t> entries);
-inline constexpr Index kMostEntriesPerByte = 256;
+inline constexpr Index kMaxEntriesPerByte = 256;
 
 /// Any bytes decode to some entries below shape.values.
 std::vector<std::uint16_t> decode(const Shape& shape,

@@ -123,14 +123,14 @@ Matrix example(Index rows, Index cols) {
   for (Index j = 0; j < cols; ++j) {
     for (Index i = 0; i < rows; ++i) A(i, j) = static_cast<double>((5 * i + 3 * j) % 17) - 8.0;
   }
-
-  /// Positions in a list of `values` numbers that repeat themselves, and are coded.
-  matapprox::DictionaryMatrix coded(Index values) {
-    Matrix A(24, 40);
-    for (Index k = 0; k < A.size(); ++k) A.data()[k] = static_cast<double>(k % values);
-    return *matapprox::DictionaryMatrix::of(A);
-  }
   return A;
+}
+
+/// Positions in a list of `values` numbers that repeat themselves, and are coded.
+matapprox::DictionaryMatrix coded(Index values) {
+  Matrix A(24, 40);
+  for (Index k = 0; k < A.size(); ++k) A.data()[k] = static_cast<double>(k % values);
+  return *matapprox::DictionaryMatrix::of(A);
 }
 
 matapprox::WaveletMatrix wavelets() {

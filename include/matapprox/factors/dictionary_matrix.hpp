@@ -19,10 +19,10 @@ namespace matapprox {
 /// Stores 2, 4 or 8 bytes for each value of the list, the fewest that hold all of them without
 /// rounding, and in memory ceil(e b / 8) bytes for e entries of b
 /// bits. A file has these or, if it takes fewer, an arithmetic code whose probabilities depend on
-/// neighbors and repetitions: pictures take a half to two thirds of the bytes. It is decoded once,
-/// when the factor is made or first used, in about 0.2 us for an entry. A product with one vector
-/// takes m n multiplications; panels of 64 columns are unpacked, never the whole matrix. Results
-/// are bit-identical for any number of threads and of other columns.
+/// neighbors and repetitions: photographs take a half to two thirds of the bytes. It is decoded
+/// once, when the factor is made or first used, in about 0.2 us for an entry. A product with one
+/// vector takes m n multiplications; panels of 64 columns are unpacked, never the whole matrix.
+/// Results are bit-identical for any number of threads and of other columns.
 class DictionaryMatrix {
  public:
   /// The content as a file holds it (docs/file-format.md, kind `dictionary`).
