@@ -10,10 +10,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "attention/cuda/training_session.hpp"
-#include "device/cuda/kernels/host_queue.hpp"
 #include "matapprox/core/error.hpp"
 #include "run_flags.hpp"
+#include "support/device_models.hpp"
 #include "support/paths.hpp"
 
 namespace matapprox::app {
@@ -61,9 +60,7 @@ struct RunOnHost {
 
   ExperimentResult run(ExperimentOptions options) {
     options.use_gpu = [this](training::Trainer& trainer) {
-      trainer.use_device([this](const auto& shape, const auto& settings) {
-        return std::make_unique<cuda::TrainingSessionOn<HostQueue>>(queue, shape, settings);
-      });
+      trainer.use_backend(gpu_backend_on(queue));
       ++moved;
       return std::string();
     };

@@ -1,11 +1,23 @@
 #pragma once
 
-#include "matapprox/attention/training/model.hpp"
+#include "attention/training/training_backend.hpp"
+#include "device/cuda/kernels/host_queue.hpp"
 #include "matapprox/core/random.hpp"
 
 // Models and samples for testing the kernels of a GPU training step on the host.
 
 namespace matapprox {
+
+/// For Trainer::use_backend: takes steps with the kernels of a GPU on the host. The queue must
+/// outlive the trainer.
+inline training::Trainer::BackendMaker gpu_backend_on(const cuda::HostQueue& queue) {
+  return [&queue](const auto& model, const auto& task, const auto& options) {
+    return training::make_gpu_backend(
+        model, task, options, [&queue](const auto& shape, const auto& settings) {
+          return std::make_unique<cuda::TrainingSessionOn<cuda::HostQueue>>(queue, shape, settings);
+        });
+  };
+}
 
 inline training::ModelDescription device_step_model() {
   training::ModelDescription description;

@@ -23,24 +23,18 @@ class GpuSession final : public TrainingSession {
   GpuSession(const ModelShape& model, const StepSettings& settings)
       : session_(queue_, model, settings) {}
   const ModelShape& model() const override { return session_.model(); }
-  void set(const float* parameters,
-           const float* first,
-           const float* second,
-           Index steps,
-           std::uint64_t seed) override {
-    in_training([&] { session_.set(parameters, first, second, steps, seed); });
+  void begin(const float* parameters,
+             const float* first,
+             const float* second,
+             Index steps,
+             std::uint64_t seed) override {
+    in_training([&] { session_.begin(parameters, first, second, steps, seed); });
   }
-  void get(float* parameters, float* first, float* second) override {
-    in_training([&] { session_.get(parameters, first, second); });
+  void step(const HostBatch<float>& batch, double rate) override {
+    in_training([&] { session_.step(batch, rate); });
   }
-  void upload(const HostBatch<float>& batch) override {
-    in_training([&] { session_.upload(batch); });
-  }
-  void take_step(double rate) override {
-    in_training([&] { session_.take_step(rate); });
-  }
-  StepStatus take_status() override {
-    return in_training([&] { return session_.take_status(); });
+  StepStatus read_back(float* parameters, float* first, float* second) override {
+    return in_training([&] { return session_.read_back(parameters, first, second); });
   }
 
  private:

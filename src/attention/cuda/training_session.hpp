@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "attention/cuda/kernels/model_training.hpp"
@@ -14,16 +15,15 @@ class TrainingSession {
   virtual const ModelShape& model() const = 0;
   /// Sets the parameters, the optimizer's running means after `steps` steps, and the seed of
   /// dropout.
-  virtual void set(const float* parameters,
-                   const float* first,
-                   const float* second,
-                   Index steps,
-                   std::uint64_t seed) = 0;
-  virtual void get(float* parameters, float* first, float* second) = 0;
-  virtual void upload(const HostBatch<float>& batch) = 0;
-  virtual void take_step(double rate) = 0;
+  virtual void begin(const float* parameters,
+                     const float* first,
+                     const float* second,
+                     Index steps,
+                     std::uint64_t seed) = 0;
+  /// Uploads the batch and queues a step at this learning rate.
+  virtual void step(const HostBatch<float>& batch, double rate) = 0;
   /// Waits for all steps, returns their status and resets its sums.
-  virtual StepStatus take_status() = 0;
+  virtual StepStatus read_back(float* parameters, float* first, float* second) = 0;
 };
 
 /// A session on a queue. The queue must outlive it.
@@ -33,33 +33,36 @@ class TrainingSessionOn final : public TrainingSession {
   TrainingSessionOn(const Queue& queue, ModelShape model, StepSettings settings)
       : training_(queue, std::move(model), std::move(settings)) {}
   const ModelShape& model() const override { return training_.network().model(); }
-  void set(const float* parameters,
-           const float* first,
-           const float* second,
-           Index steps,
-           std::uint64_t seed) override {
+  void begin(const float* parameters,
+             const float* first,
+             const float* second,
+             Index steps,
+             std::uint64_t seed) override {
     training_.set_parameters(parameters);
     training_.set_means(first, second, steps);
     training_.set_seed(seed);
     training_.set_status({});
   }
-  void get(float* parameters, float* first, float* second) override {
-    training_.parameters(parameters);
-    training_.means(first, second);
+  void step(const HostBatch<float>& batch, double rate) override {
+    training_.upload(batch);
+    training_.take_step(rate);
   }
-  void upload(const HostBatch<float>& batch) override { training_.upload(batch); }
-  void take_step(double rate) override { training_.take_step(rate); }
-  StepStatus take_status() override {
+  StepStatus read_back(float* parameters, float* first, float* second) override {
     const StepStatus status = training_.status();
     StepStatus next;
     next.stopped = status.stopped;
     training_.set_status(next);
+    training_.parameters(parameters);
+    training_.means(first, second);
     return status;
   }
 
  private:
   ModelTraining<float, Queue> training_;
 };
+
+using SessionMaker =
+    std::function<std::unique_ptr<TrainingSession>(const ModelShape&, const StepSettings&)>;
 
 /// Creates a session on the first GPU. Throws NotAvailable if there is none, if the model does not
 /// fit, or if this build has no CUDA.

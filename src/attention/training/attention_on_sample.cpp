@@ -6,6 +6,7 @@
 
 #include "matapprox/attention/training/trainer.hpp"
 #include "matapprox/core/require.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox::training {
 namespace {
@@ -244,8 +245,7 @@ std::vector<double> attention_output_std(const Model<float>& model,
                                          std::span<const float> parameters,
                                          const tasks::Task& task,
                                          tasks::Split split,
-                                         Index samples,
-                                         const std::function<void()>& before_each) {
+                                         Index samples) {
   const Index separator = model.description().options.pair_separator;
   require(separator < 0,
           "attention output: pair_separator {} is set, but a model of one text is required",
@@ -264,7 +264,7 @@ std::vector<double> attention_output_std(const Model<float>& model,
   context.parameters = parameters.data();
   context.workspace = &workspace;
   for (Index i = 0; i < count; ++i) {
-    if (before_each) before_each();
+    throw_if_stop_requested();
     task.make(split, i, sample);
     out.resize(model.rows_out(sample), model.outputs());
     model.forward(context, sample, out, cache);

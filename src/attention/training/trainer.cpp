@@ -1,13 +1,10 @@
 #include "matapprox/attention/training/trainer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <functional>
-#include <mutex>
 #include <numeric>
 
-#include "attention/training/device_model.hpp"
+#include "attention/training/training_backend.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
@@ -15,24 +12,10 @@
 namespace matapprox::training {
 namespace {
 
-/// Bounds for the number of groups of samples that have their own gradient. The number does not
-/// depend on the threads. It is reduced if the gradients have more than kGradientNumbers numbers.
-constexpr Index kMaxGroups = 16;
-constexpr Index kMinGroups = 4;
-constexpr Index kGradientNumbers = Index{1} << 26;
-/// Number of parameters that a thread sums at a time.
-constexpr Index kReduced = Index{1} << 15;
 /// Largest number of samples of one step.
 constexpr Index kMaxSamples = Index{1} << 24;
-/// Number of arrays as long as the parameters: parameters, best parameters, two means of the
-/// optimizer, sum of gradients.
-constexpr Index kArraysOfParameters = 5;
-
-using TrainingClock = std::chrono::steady_clock;
-
-double seconds_since(TrainingClock::time_point start) {
-  return std::chrono::duration<double>(TrainingClock::now() - start).count();
-}
+/// Number of groups of samples of an evaluation. It does not depend on the threads.
+constexpr Index kEvaluationGroups = 64;
 
 void freeze_parameters(const std::string& names, attention::ParameterList& list) {
   for (std::size_t begin = 0; begin < names.size();) {
@@ -81,46 +64,12 @@ void TrainingOptions::visit(OptionVisitor& v) {
           "is recorded; 0: none");
 }
 
-/// Sample and work memory of one thread.
-struct Trainer::Worker {
-  tasks::Sample sample;
-  attention::Cache<float> cache;
-  attention::Workspace<float> workspace;
-  attention::TokenMatrix<float> out;
-  attention::TokenMatrix<float> d_out;
-};
-
-struct Trainer::Group {
-  std::vector<float> gradient;
-  double loss = 0;
-};
-
-/// Thrown if a step or a validation is cancelled in the middle. The state then contains nothing of
-/// it.
-struct Trainer::Cancelled {};
-
-/// During its lifetime, steps and validations call `asked`, which returns true if they are to end.
-struct Trainer::CancellationScope {
-  CancellationScope(Trainer& a_trainer, std::function<bool()> asked) : trainer(a_trainer) {
-    trainer.cancelled_ = std::move(asked);
-  }
-  ~CancellationScope() { trainer.cancelled_ = nullptr; }
-  CancellationScope(const CancellationScope&) = delete;
-  CancellationScope& operator=(const CancellationScope&) = delete;
-  Trainer& trainer;
-};
-
-struct Trainer::Pool {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Worker>> idle;
-};
-
 Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOptions& options)
     : model_(model),
       task_(task),
       options_(options),
       loss_(options.loss, task.shape()),
-      pool_(std::make_unique<Pool>()) {
+      workers_(std::make_unique<WorkerPool>()) {
   const auto at_least_one = [](Index value, const char* name) {
     require(value >= 1, "training: {} {} is below 1", name, value);
   };
@@ -144,59 +93,25 @@ Trainer::Trainer(Model<float>& model, const tasks::Task& task, const TrainingOpt
   require(options.attention_std_samples == 0 || model.description().options.pair_separator < 0,
           "training: attention_std_samples is for models of one text, not for pair_separator");
   freeze_parameters(options.freeze, model.parameters());
-  optimizer_ = std::make_unique<Optimizer>(options.optimizer, model.parameters());
-  const Index size = model.parameters().size();
-  const Index samples = options.batch * options.accumulate;
-  const Index groups =
-      std::min(samples, std::clamp(kGradientNumbers / size, kMinGroups, kMaxGroups));
-  const double arrays =
-      static_cast<double>(size) * static_cast<double>(groups + kArraysOfParameters);
-  const double sample = model.training_numbers(task.shape().length);
-  const auto workers = static_cast<double>(std::min<Index>(groups, threads()));
-  require_memory(
-      sizeof(float) * (arrays + workers * sample),
-      fmt::format("training: a model of {} parameters, with {:.3g} GB for a sample of {} "
-                  "tokens in each of {} threads,",
-                  size,
-                  1e-9 * sizeof(float) * sample,
-                  task.shape().length,
-                  workers));
-  gradient_.resize(static_cast<std::size_t>(size));
-  groups_.resize(static_cast<std::size_t>(groups));
-  for (Group& group : groups_) group.gradient.resize(gradient_.size());
+  backend_ = make_cpu_backend(model, task, options, *workers_);
 }
 
 Trainer::~Trainer() = default;
 
-void Trainer::use_gpu() { use_device(cuda::make_gpu_session); }
-
-void Trainer::use_device(const cuda::SessionMaker& make_session) {
-  device_ = std::make_unique<cuda::DeviceSteps>(model_, task_, options_, make_session);
+void Trainer::use_gpu() {
+  use_backend([](const auto& model, const auto& task, const auto& options) {
+    return make_gpu_backend(model, task, options, cuda::make_gpu_session);
+  });
 }
 
-void Trainer::read_back(TrainingState& state) {
-  if (device_) device_->read_back(state);
-}
+void Trainer::use_backend(const BackendMaker& make) { backend_ = make(model_, task_, options_); }
 
 TrainingState Trainer::start(std::uint64_t seed) const {
   TrainingState state;
   state.parameters = model_.parameters().initial_values<float>(seed);
   state.best = state.parameters;
-  state.optimizer = optimizer_->start();
+  state.optimizer = Optimizer(options_.optimizer, model_.parameters()).start();
   return state;
-}
-
-std::unique_ptr<Trainer::Worker> Trainer::take_worker() {
-  const std::scoped_lock lock(pool_->mutex);
-  if (pool_->idle.empty()) return std::make_unique<Worker>();
-  std::unique_ptr<Worker> worker = std::move(pool_->idle.back());
-  pool_->idle.pop_back();
-  return worker;
-}
-
-void Trainer::give_worker(std::unique_ptr<Worker> worker) {
-  const std::scoped_lock lock(pool_->mutex);
-  pool_->idle.push_back(std::move(worker));
 }
 
 /// Infinite data are used in their order, finite data in an order that is drawn for each epoch.
@@ -225,78 +140,6 @@ const std::vector<Index>& Trainer::samples_of_step(const TrainingState& state, s
   return chosen_;
 }
 
-double Trainer::gradient_of_step(const TrainingState& state, std::uint64_t seed) {
-  const std::vector<Index>& chosen = samples_of_step(state, seed);
-  const auto samples = static_cast<Index>(chosen.size());
-  const Index first = state.optimizer.step * samples;
-  const auto groups = static_cast<Index>(groups_.size());
-  const double share = 1 / static_cast<double>(samples);
-  const auto work = [&](Index g) {
-    Group& group = groups_[static_cast<std::size_t>(g)];
-    std::unique_ptr<Worker> worker = take_worker();
-    std::fill(group.gradient.begin(), group.gradient.end(), 0.0F);
-    group.loss = 0;
-    attention::LayerContext<float> context;
-    context.parameters = state.parameters.data();
-    context.gradient = group.gradient.data();
-    context.training = true;
-    context.random.seed = seed;
-    context.workspace = &worker->workspace;
-    context.auxiliary_weight = share;
-    for (Index i = g * samples / groups; i < (g + 1) * samples / groups; ++i) {
-      throw_if_cancelled();
-      task_.make(tasks::Split::kTrain, chosen[static_cast<std::size_t>(i)], worker->sample);
-      context.random.sample = first + i;
-      float auxiliary = 0;
-      context.auxiliary = &auxiliary;
-      worker->out.resize(model_.rows_out(worker->sample), model_.outputs());
-      worker->d_out.resize(worker->out.rows(), worker->out.cols());
-      model_.forward(context, worker->sample, worker->out, worker->cache);
-      group.loss +=
-          loss_.evaluate<float>(worker->sample, worker->out, worker->d_out).loss + auxiliary;
-      worker->d_out *= static_cast<float>(share);
-      model_.backward(context, worker->sample, worker->d_out, worker->cache);
-    }
-    give_worker(std::move(worker));
-  };
-  parallel_for(groups, std::cref(work));  // a copy of it would be on the heap
-  const auto size = static_cast<Index>(gradient_.size());
-  parallel_for((size + kReduced - 1) / kReduced, [&](Index part) {
-    const Index begin = part * kReduced;
-    const auto end = static_cast<std::size_t>(std::min(size, begin + kReduced));
-    for (auto i = static_cast<std::size_t>(begin); i < end; ++i) {
-      float sum = 0;
-      for (const Group& group : groups_) sum += group.gradient[i];
-      gradient_[i] = sum;
-    }
-  });
-  double loss = 0;
-  for (const Group& group : groups_) loss += group.loss;
-  return loss * share;
-}
-
-void Trainer::take_step(TrainingState& state, std::uint64_t seed) {
-  if (device_) {
-    device_->step(samples_of_step(state, seed), state);
-    return;
-  }
-  const Index number = state.optimizer.step + 1;
-  const double loss = gradient_of_step(state, seed);
-  const double norm =
-      std::isfinite(loss)
-          ? optimizer_->step(gradient_, options_.steps, state.optimizer, state.parameters)
-          : loss;
-  if (!std::isfinite(norm)) {
-    throw NumericalError(
-        fmt::format("training: {} is not finite at step {}; a smaller learning_rate or a clip may "
-                    "help",
-                    std::isfinite(loss) ? "the gradient" : "the loss",
-                    number));
-  }
-  state.loss_sum += loss;
-  ++state.loss_steps;
-}
-
 std::vector<double> parameter_deviations(const attention::ParameterList& list,
                                          std::span<const float> values,
                                          std::span<const float> start) {
@@ -316,7 +159,7 @@ std::vector<double> parameter_deviations(const attention::ParameterList& list,
 }
 
 void Trainer::validate(TrainingState& state) {
-  read_back(state);
+  backend_->read_back(state);
   const Evaluation e =
       evaluate(state.parameters, tasks::Split::kValidation, options_.evaluation_samples);
   if (!std::isfinite(e.loss)) {
@@ -330,8 +173,7 @@ void Trainer::validate(TrainingState& state) {
                                                        state.parameters,
                                                        task_,
                                                        tasks::Split::kValidation,
-                                                       options_.attention_std_samples,
-                                                       [this] { throw_if_cancelled(); }));
+                                                       options_.attention_std_samples));
   }
   state.history.push_back(
       {state.optimizer.step,
@@ -369,10 +211,6 @@ bool Trainer::validation_is_due(const TrainingState& state) const {
   return due && (state.history.empty() || state.history.back().step != step);
 }
 
-void Trainer::throw_if_cancelled() const {
-  if (cancelled_ && cancelled_()) throw Cancelled();
-}
-
 TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const TrainingControl& control) {
   require(options_.attention_std_samples == 0 || state.attention_std.size() == state.history.size(),
           "training: attention_std_samples {}, but the run has {} validations and recorded the "
@@ -380,47 +218,52 @@ TrainingEnd Trainer::run(TrainingState& state, std::uint64_t seed, const Trainin
           options_.attention_std_samples,
           state.history.size(),
           state.attention_std.size());
-  if (device_) device_->begin(state, seed);
+  backend_->begin(state, seed);
   const TrainingEnd end = run_steps(state, seed, control);
-  read_back(state);
+  backend_->read_back(state);
   return end;
 }
 
 TrainingEnd Trainer::run_steps(TrainingState& state,
                                std::uint64_t seed,
                                const TrainingControl& control) {
-  const TrainingClock::time_point begin = TrainingClock::now();
+  StopToken token;  // its clock starts now
+  token.stop = control.stop;
+  token.max_seconds = control.max_seconds;
+  /// Returns false if the work was cancelled. The state then contains nothing of it.
+  const auto completes = [&](const auto& work) {
+    const StopScope scope(token, "training");
+    try {
+      throw_if_stop_requested();
+      work();
+      return true;
+    } catch (const Interrupted&) {
+      return false;
+    }
+  };
+  const auto cancelled = [&] {
+    return token.interrupted() || !token.out_of_time() ? TrainingEnd::kInterrupted
+                                                       : TrainingEnd::kMaxSeconds;
+  };
   const double before = state.seconds;
   double saved = before;
-  const auto asked_end = [&]() -> std::optional<TrainingEnd> {
-    if (control.interrupted()) return TrainingEnd::kInterrupted;
-    if (seconds_since(begin) >= control.max_seconds) return TrainingEnd::kMaxSeconds;
-    return std::nullopt;
-  };
-  const CancellationScope asking(*this, [&] { return asked_end().has_value(); });
-  const auto save_if = [&](bool due) {
-    if (!due) return;
-    read_back(state);
-    if (control.checkpoint) control.checkpoint(state);
-    saved = state.seconds;
-  };
   const Index first = state.optimizer.step;
-  try {
-    while (true) {
-      // The validation comes here, not after the step, so that a run that was cancelled in the
-      // middle of it repeats it.
-      const bool due = validation_is_due(state);
-      if (due) validate(state);
-      save_if(due || state.seconds - saved >= control.checkpoint_seconds);
-      if (control.progress && state.optimizer.step > first) control.progress(state);
-      if (const auto reason = reached(state)) return *reason;
-      if (state.optimizer.step >= options_.steps) return TrainingEnd::kSteps;
-      throw_if_cancelled();
-      take_step(state, seed);
-      state.seconds = before + seconds_since(begin);
+  while (true) {
+    // The validation comes here, not after the step, so that a run that was cancelled in the middle
+    // of it repeats it.
+    const bool due = validation_is_due(state);
+    if (due && !completes([&] { validate(state); })) return cancelled();
+    if (due || state.seconds - saved >= control.checkpoint_seconds) {
+      backend_->read_back(state);
+      if (control.checkpoint) control.checkpoint(state);
+      saved = state.seconds;
     }
-  } catch (const Cancelled&) {
-    return asked_end().value_or(TrainingEnd::kInterrupted);
+    if (control.progress && state.optimizer.step > first) control.progress(state);
+    if (const auto reason = reached(state)) return *reason;
+    if (state.optimizer.step >= options_.steps) return TrainingEnd::kSteps;
+    if (!completes([&] { backend_->step(samples_of_step(state, seed), state); }))
+      return cancelled();
+    state.seconds = before + token.seconds();
   }
 }
 
@@ -428,7 +271,7 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   const Index size = task_.size(split);
   const Index count = size == 0 ? samples : std::min(size, samples);
   require(count >= 1, "training: there are no samples to evaluate on");
-  const Index groups = std::min<Index>(count, 4 * kMaxGroups);
+  const Index groups = std::min<Index>(count, kEvaluationGroups);
   const bool two_classes =
       task_.shape().answer == tasks::Answer::kClass && task_.shape().classes == 2;
   const bool sets = task_.shape().answer == tasks::Answer::kLabels;
@@ -439,17 +282,13 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
   std::vector<LossValue> sums(static_cast<std::size_t>(groups));
   parallel_for(groups, [&](Index g) {
     LossValue& sum = sums[static_cast<std::size_t>(g)];
-    std::unique_ptr<Worker> worker = take_worker();
+    std::unique_ptr<SampleWorker> worker = workers_->take();
     attention::LayerContext<float> context;
     context.parameters = parameters.data();
     context.workspace = &worker->workspace;
     for (Index i = g * count / groups; i < (g + 1) * count / groups; ++i) {
-      throw_if_cancelled();
-      task_.make(split, i, worker->sample);
-      worker->out.resize(model_.rows_out(worker->sample), model_.outputs());
-      worker->d_out.resize(worker->out.rows(), worker->out.cols());
-      model_.forward(context, worker->sample, worker->out, worker->cache);
-      const LossValue value = loss_.evaluate<float>(worker->sample, worker->out, worker->d_out);
+      throw_if_stop_requested();
+      const LossValue value = worker->forward(model_, loss_, context, task_, split, i);
       sum.loss += value.loss;
       sum.answers += value.answers;
       sum.errors += value.errors;
@@ -463,7 +302,7 @@ Evaluation Trainer::evaluate(std::span<const float> parameters, tasks::Split spl
         positive[own + c] = static_cast<std::uint8_t>(worker->sample.labels[c]);
       }
     }
-    give_worker(std::move(worker));
+    workers_->give_back(std::move(worker));
   });
   LossValue all;
   for (const LossValue& sum : sums) {

@@ -44,11 +44,6 @@ struct RunOnDevice {
     trainer = std::make_unique<training::Trainer>(*model, *task, options);
     state = trainer->start(5);
   }
-  void use(const HostQueue& queue) {
-    trainer->use_device([&](const auto& shape, const auto& settings) {
-      return std::make_unique<cuda::TrainingSessionOn<HostQueue>>(queue, shape, settings);
-    });
-  }
 };
 
 /// Compares a run on the device, interrupted and resumed in between, with a run on the CPU.
@@ -56,7 +51,7 @@ void expect_run_of_cpu(const ModelDescription& description, training::OptimizerK
   const HostQueue queue;
   RunOnDevice cpu(0.01, description, optimizer);
   RunOnDevice device(0.01, description, optimizer);
-  device.use(queue);
+  device.trainer->use_backend(gpu_backend_on(queue));
   cpu.trainer->run(cpu.state, 5, {});
   std::atomic<bool> stop = false;
   training::TrainingControl control;
@@ -117,7 +112,7 @@ TEST(DeviceRun, RandomWordsAreThoseOfTheLibrary) {
 TEST(DeviceRun, ALossThatIsNotFiniteEndsARun) {
   const HostQueue queue;
   RunOnDevice device(1e38);
-  device.use(queue);
+  device.trainer->use_backend(gpu_backend_on(queue));
   EXPECT_THROW(device.trainer->run(device.state, 5, {}), NumericalError);
   EXPECT_GE(device.state.optimizer.step, 1);
   EXPECT_LT(device.state.optimizer.step, 4);

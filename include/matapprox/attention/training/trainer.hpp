@@ -12,18 +12,10 @@
 #include "matapprox/attention/training/scores.hpp"
 #include "matapprox/core/run_control.hpp"
 
-namespace matapprox::cuda {
-
-class DeviceSteps;
-class TrainingSession;
-struct ModelShape;
-struct StepSettings;
-using SessionMaker =
-    std::function<std::unique_ptr<TrainingSession>(const ModelShape&, const StepSettings&)>;
-
-}  // namespace matapprox::cuda
-
 namespace matapprox::training {
+
+class TrainingBackend;
+class WorkerPool;
 
 struct TrainingOptions {
   Index steps = 2000;
@@ -97,16 +89,15 @@ std::vector<double> parameter_deviations(const attention::ParameterList& list,
 /// Returns the standard deviation of the attention output of each layer, one number per layer, over
 /// the N x width_out numbers of every sample without padding; after the mechanism's output layer,
 /// before dropout, skips and norms. [YKV+21, Fig. 5] Uses the first `samples` of a split, or all if
-/// it has fewer; before_each() is called before each of them. Takes up to two forward passes per
-/// sample, in one thread, and the memory of one. NaN if the output is not finite. Throws
+/// it has fewer. Takes up to two forward passes per sample, in one thread, and the memory of one.
+/// Polls the active StopScope before each sample. NaN if the output is not finite. Throws
 /// InvalidArgument for samples < 1, a sample that does not fit, and a model of two texts
 /// (pair_separator).
 std::vector<double> attention_output_std(const Model<float>& model,
                                          std::span<const float> parameters,
                                          const tasks::Task& task,
                                          tasks::Split split,
-                                         Index samples,
-                                         const std::function<void()>& before_each = {});
+                                         Index samples);
 
 enum class TrainingEnd { kSteps, kTargetError, kPatience, kMaxSeconds, kInterrupted };
 
@@ -132,14 +123,17 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// From now on, steps run on the first GPU. Samples are made and validations computed by the CPU;
-  /// the rest stays on the GPU until a validation or a checkpoint, and before that the state passed
-  /// to `progress` has old numbers with a new step. Results agree with those of the CPU up to
-  /// rounding. Throws NotAvailable, naming the option, for a model that cannot be trained on a GPU
-  /// (docs/cuda.md has the table) or for which it has no room, or if there is no GPU.
+  /// Later runs take their steps on the first GPU. Samples are made and validations computed by the
+  /// CPU; the rest stays on the GPU until a validation or a checkpoint, and before that the state
+  /// passed to `progress` has old numbers with a new step. Results agree with those of the CPU up
+  /// to rounding. Throws NotAvailable, naming the option, for a model that cannot be trained on a
+  /// GPU (docs/cuda.md has the table) or for which it has no room, or if there is no GPU. Must not
+  /// be called during run().
   void use_gpu();
-  /// The same on any device: for tests.
-  void use_device(const cuda::SessionMaker& make_session);
+  using BackendMaker = std::function<std::unique_ptr<TrainingBackend>(
+      const Model<float>&, const tasks::Task&, const TrainingOptions&)>;
+  /// The same with any backend: for tests.
+  void use_backend(const BackendMaker& make);
 
   /// Returns a state with the initial parameters.
   TrainingState start(std::uint64_t seed) const;
@@ -151,41 +145,23 @@ class Trainer {
   Evaluation evaluate(std::span<const float> parameters, tasks::Split split, Index samples);
 
  private:
-  struct Worker;
-  struct Group;
-  struct Cancelled;
-  struct CancellationScope;
-  /// Throws Cancelled if the caller of run requests its end.
-  void throw_if_cancelled() const;
   bool validation_is_due(const TrainingState& state) const;
-  /// Returns the summed loss of a step and leaves the gradient in gradient_.
-  double gradient_of_step(const TrainingState& state, std::uint64_t seed);
   Index training_sample(Index running_number, std::uint64_t seed);
   void validate(TrainingState& state);
   /// Returns the reason to end training before its last step, if there is one.
   std::optional<TrainingEnd> reached(const TrainingState& state) const;
-  void take_step(TrainingState& state, std::uint64_t seed);
   /// Samples of the training split for step state.optimizer.step + 1.
   const std::vector<Index>& samples_of_step(const TrainingState& state, std::uint64_t seed);
   TrainingEnd run_steps(TrainingState& state, std::uint64_t seed, const TrainingControl& control);
-  /// Updates the state if steps run on a device.
-  void read_back(TrainingState& state);
-  std::unique_ptr<Worker> take_worker();
-  void give_worker(std::unique_ptr<Worker> worker);
 
   Model<float>& model_;
   const tasks::Task& task_;
   TrainingOptions options_;
   Loss loss_;
-  std::unique_ptr<Optimizer> optimizer_;
-  std::vector<float> gradient_;
-  std::vector<Group> groups_;
-  struct Pool;
-  std::unique_ptr<Pool> pool_;  ///< idle workers
-  std::unique_ptr<cuda::DeviceSteps> device_;
-  std::function<bool()> cancelled_;  ///< empty outside run
-  std::vector<Index> order_;         ///< order of the samples in an epoch
-  std::vector<Index> chosen_;        ///< result of samples_of_step
+  std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<TrainingBackend> backend_;
+  std::vector<Index> order_;   ///< order of the samples in an epoch
+  std::vector<Index> chosen_;  ///< result of samples_of_step
   Index epoch_ = -1;
 };
 
