@@ -5,11 +5,11 @@
 namespace matapprox::cuda {
 
 /// A complete model with two blocks of several heads.
-inline ModelShape block_model(HeadMechanism kind, BlockForm form, Index length) {
+inline ModelShape block_model(HeadMechanism kind, BlockKind form, Index length) {
   ModelShape model;
   model.samples = 3;
   model.length = length;
-  model.width = 6;
+  model.options.width = 6;
   model.features = 2;
   for (Index l = 0; l < 2; ++l) {
     MultiHeadShape heads;
@@ -20,16 +20,15 @@ inline ModelShape block_model(HeadMechanism kind, BlockForm form, Index length) 
     heads.tile = 64;
     heads.rank = 5;
     heads.features = 7;
-    heads.scale = LengthScale::kInverseSqrtLength;
+    heads.scale = SimpletronScale::kInverseSqrtLength;
     BlockShape block;
     block.attention = heads;
-    block.form = form;
+    block.options.kind = form;
     block.number = l;
     block.width = 6;
-    block.hidden = 8;
+    block.options.feed_forward = 2;
     model.blocks.push_back(block);
   }
-  model.final_norm = form == BlockForm::kPreNorm;
   return model;
 }
 
@@ -38,16 +37,16 @@ void check_mechanisms(Checker<Queue>& check) {
   const auto check_of = [&](const ModelShape& model, const std::string& name) {
     check_gradient(check, model, true, name + ", N = " + std::to_string(model.length));
   };
-  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);
+  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockKind::kPostNorm, 13);
   check_of(model, "softmax");
   for (BlockShape& block : model.blocks) {
     auto& heads = std::get<MultiHeadShape>(block.attention);
     heads.causal = true;
     heads.attention_dropout = 0.3;
-    block.dropout = 0.2;
+    block.options.dropout = 0.2;
   }
   check_of(model, "softmax, causal, dropped");
-  model = block_model(HeadMechanism::kLinformer, BlockForm::kPreNorm, 13);
+  model = block_model(HeadMechanism::kLinformer, BlockKind::kPreNorm, 13);
   check_of(model, "linformer");
   for (BlockShape& block : model.blocks) {
     auto& heads = std::get<MultiHeadShape>(block.attention);
@@ -55,54 +54,55 @@ void check_mechanisms(Checker<Queue>& check) {
     heads.mixtures_of_heads = true;
     heads.shared_by_layers = true;
     heads.tied = true;
-    block.inner_skip = true;
-    block.outer_skip = true;
-    block.dropout = 0.2;
+    block.options.inner_skip = true;
+    block.options.outer_skip = true;
+    block.options.dropout = 0.2;
   }
   check_of(model, "linformer, shared");
-  check_of(block_model(HeadMechanism::kLinearTransformer, BlockForm::kPostNorm, 13),
+  check_of(block_model(HeadMechanism::kLinearTransformer, BlockKind::kPostNorm, 13),
            "linear transformer");
-  check_of(block_model(HeadMechanism::kPerformer, BlockForm::kPostNorm, 13), "performer");
-  check_of(block_model(HeadMechanism::kSimpletron, BlockForm::kPreNorm, 13), "simpletron");
+  check_of(block_model(HeadMechanism::kPerformer, BlockKind::kPostNorm, 13), "performer");
+  check_of(block_model(HeadMechanism::kSimpletron, BlockKind::kPreNorm, 13), "simpletron");
 }
 
 /// Checks embeddings, pools and heads, including those of BERT.
 template <class Queue>
 void check_heads(Checker<Queue>& check) {
-  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);
-  model.pool = TokenPool::kMax;
+  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockKind::kPostNorm, 13);
+  model.options.pool = Pool::kMax;
   check_gradient(check, model, true, "largest entries");
-  model.pool = TokenPool::kMaxMean;
-  model.head_hidden = 5;
-  model.head_dropout = 0.3;
+  model.options.pool = Pool::kMaxMean;
+  model.options.head = training::HeadKind::kMlp;
+  model.options.head_hidden = 5;
+  model.options.head_dropout = 0.3;
   check_gradient(check, model, true, "largest entries and means");
-  model.pairs = true;
-  model.pool = TokenPool::kMean;
+  model.options.pair_separator = 0;
+  model.options.pool = Pool::kMean;
   check_gradient(check, model, true, "two texts in a sample");
-  model.pairs = false;
+  model.options.pair_separator = -1;
   model.features = 0;
   model.vocabulary = 5;
-  model.cls_token = true;
-  model.segments = 3;
-  model.learned_positions = true;
-  model.embedding_norm = true;
-  model.embedding_dropout = 0.2;
-  model.pool = TokenPool::kCls;
-  model.pooler = true;
-  model.loss = SampleLoss::kBinaryCrossEntropy;
+  model.options.embedding.cls_token = true;
+  model.options.embedding.segments = 3;
+  model.options.embedding.positions = attention::Positions::kLearned;
+  model.options.embedding.norm = true;
+  model.options.embedding_dropout = 0.2;
+  model.options.pool = Pool::kCls;
+  model.options.pooler = true;
+  model.loss.kind = LossKind::kBinaryCrossEntropy;
   model.outputs = 3;
   model.label_sets = true;
-  model.smoothing = 0.1;
+  model.loss.label_smoothing = 0.1;
   check_gradient(check, model, false, "first row, through a pooler");
 }
 
 /// Checks that a gradient has the same bits each time, and that it agrees in float and double.
 template <class Queue>
 void check_precision(Checker<Queue>& check) {
-  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockForm::kPostNorm, 13);
+  ModelShape model = block_model(HeadMechanism::kSoftmax, BlockKind::kPostNorm, 13);
   for (BlockShape& block : model.blocks) {
     std::get<MultiHeadShape>(block.attention).attention_dropout = 0.3;
-    block.dropout = 0.2;
+    block.options.dropout = 0.2;
   }
   assign_slots(model);
   const auto parameters = test_numbers<float>(model.parameters, 33);

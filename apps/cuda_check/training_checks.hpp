@@ -12,14 +12,15 @@ inline ModelShape small_model(Index samples, Index length) {
   ModelShape model;
   model.samples = samples;
   model.length = length;
-  model.width = 4;
+  model.options.width = 4;
   PsfLayerShape layer;
   layer.in = 4;
   layer.hidden = 3;
   layer.value = 4;
   layer.pattern = reference_shape(length);
   BlockShape block;
-  block.width = model.width;
+  block.options.kind = BlockKind::kBare;
+  block.width = model.options.width;
   block.attention = layer;
   model.blocks.push_back(block);
   layer.value = 2;
@@ -46,8 +47,8 @@ struct TestBatch {
       for (Index r = 0; r < rows; ++r)
         tokens.push_back(static_cast<std::int32_t>(r * r % model.vocabulary));
     }
-    for (Index r = 0; model.segments > 0 && r < rows; ++r)
-      segments.push_back(static_cast<std::int32_t>(r * r % model.segments));
+    for (Index r = 0; model.options.embedding.segments > 0 && r < rows; ++r)
+      segments.push_back(static_cast<std::int32_t>(r * r % model.options.embedding.segments));
     if (masked) mask = test_mask(rows);
     numbers = test_numbers<double>(model.samples, 22);
     for (Index s = 0; s < model.samples * (model.label_sets ? model.outputs : 1); ++s)
@@ -142,21 +143,21 @@ void check_gradients(Checker<Queue>& check) {
   for (const Index length : {1, 2, 3, 13}) {
     ModelShape model = small_model(3, length);
     model.features = 2;
-    model.pool = TokenPool::kFlatten;
+    model.options.pool = Pool::kFlatten;
     check_gradient(check, model, false, "numbers, flatten, N = " + std::to_string(length));
-    model.learned_positions = true;
-    model.loss = SampleLoss::kCrossEntropy;
-    model.smoothing = 0.1;
+    model.options.embedding.positions = attention::Positions::kLearned;
+    model.loss.kind = LossKind::kCrossEntropy;
+    model.loss.label_smoothing = 0.1;
     model.outputs = 3;
     check_gradient(check, model, true, "numbers, classes, N = " + std::to_string(length));
     model.features = 0;
     model.vocabulary = 5;
-    model.pool = TokenPool::kMean;
+    model.options.pool = Pool::kMean;
     check_gradient(check, model, true, "tokens, mean, N = " + std::to_string(length));
-    model.learned_positions = false;
-    model.position_encoding = test_numbers<double>(length * model.width, 23);
-    model.loss = SampleLoss::kBinaryCrossEntropy;
-    model.pool = TokenPool::kCls;
+    model.options.embedding.positions = attention::Positions::kNone;
+    model.position_encoding = test_numbers<double>(length * model.options.width, 23);
+    model.loss.kind = LossKind::kBinaryCrossEntropy;
+    model.options.pool = Pool::kCls;
     check_gradient(check, model, false, "tokens, first row, N = " + std::to_string(length));
   }
 }
@@ -170,13 +171,13 @@ std::vector<double> parameters_of(const ModelTraining<double, Queue>& training) 
 
 /// Checks steps of an optimizer, on the gradients of the device, against the formulas.
 template <class Queue>
-void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
+void check_steps(Checker<Queue>& check, OptimizerKind kind, double clip) {
   ModelShape model = small_model(2, 5);
   model.features = 2;
   StepSettings settings;
-  settings.kind = kind;
-  settings.clip = clip;
-  settings.weight_decay = 0.1;
+  settings.options.kind = kind;
+  settings.options.clip = clip;
+  settings.options.weight_decay = 0.1;
   const Index size = laid_out(model).parameters;
   // Parameters between the parts stay unchanged.
   settings.parts = {{0, 7, 0.5}, {20, size, 1}};
@@ -203,10 +204,10 @@ void check_steps(Checker<Queue>& check, StepKind kind, double clip) {
         check.expect(!(std::abs(gradient[i]) > 0), name + ", gradient of a frozen parameter");
         continue;
       }
-      const bool apart = kind == StepKind::kAdamW;
+      const bool apart = kind == OptimizerKind::kAdamW;
       const double g = scale * gradient[i] + (apart ? 0 : 0.1 * x[i]);
       double change = 0;
-      if (kind == StepKind::kSgd) {
+      if (kind == OptimizerKind::kSgd) {
         m[i] = 0.9 * m[i] + g;
         change = m[i];
       } else {
@@ -249,7 +250,8 @@ void check_stop(Checker<Queue>& check) {
 template <class Queue>
 void check_training(Checker<Queue>& check) {
   check_gradients(check);
-  for (const StepKind kind : {StepKind::kAdam, StepKind::kAdamW, StepKind::kSgd}) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::kAdam, OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
     check_steps(check, kind, 0);
     check_steps(check, kind, 0.05);
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 // Includes all public headers.
-#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/attention.hpp"
 #include "matapprox/attention/layers/block.hpp"
 #include "matapprox/attention/layers/dropout.hpp"
@@ -17,6 +16,7 @@
 #include "matapprox/attention/mechanisms/registry.hpp"
 #include "matapprox/attention/mechanisms/softmax.hpp"
 #include "matapprox/attention/mechanisms/timing.hpp"
+#include "matapprox/attention/options.hpp"
 #include "matapprox/attention/tasks/import.hpp"
 #include "matapprox/attention/tasks/synthetic.hpp"
 #include "matapprox/attention/tasks/task.hpp"

@@ -14,9 +14,9 @@ inline ModelShape adding_model(Index samples, Index length) {
   ModelShape model;
   model.samples = samples;
   model.length = length;
-  model.width = 32;
+  model.options.width = 32;
   model.features = 2;
-  model.pool = TokenPool::kFlatten;
+  model.options.pool = Pool::kFlatten;
   PsfLayerShape layer;
   layer.in = 32;
   layer.hidden = 32;
@@ -25,7 +25,8 @@ inline ModelShape adding_model(Index samples, Index length) {
   for (Index o = 1; 2 * o <= length; o *= 2) offsets.push_back(o);
   layer.pattern = {length, std::vector<std::vector<Index>>(offsets.size() - 1, offsets)};
   BlockShape block;
-  block.width = model.width;
+  block.options.kind = BlockKind::kBare;
+  block.width = model.options.width;
   block.attention = layer;
   model.blocks.push_back(block);
   return laid_out(model);

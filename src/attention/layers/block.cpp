@@ -1,6 +1,7 @@
 #include "matapprox/attention/layers/block.hpp"
 
 #include "attention/kernels/instantiate.hpp"
+#include "attention/layers/constants.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
@@ -38,8 +39,8 @@ Block<T>::Block(ParameterList& list,
                 const BlockOptions& options)
     : options_(options),
       attention_(std::move(attention)),
-      attention_dropout_(options.dropout, 2 * number + 1),
-      feed_forward_dropout_(options.dropout, 2 * number + 2) {
+      attention_dropout_(options.dropout, block_attention_dropout(number)),
+      feed_forward_dropout_(options.dropout, block_forward_dropout(number)) {
   check_width("block", "feed_forward", options.feed_forward, 0);
   const bool bare = options.kind == BlockKind::kBare;
   if (bare) {

@@ -6,10 +6,15 @@
 
 #include "attention/kernels/elementwise.hpp"
 #include "attention/kernels/instantiate.hpp"
+#include "attention/layers/constants.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/require.hpp"
 
 namespace matapprox::attention {
+
+static_assert(kDropoutStream == static_cast<std::uint32_t>(RandomStream::kDropout));
+static_assert(kAttentionDropoutStream ==
+              static_cast<std::uint32_t>(RandomStream::kAttentionDropout));
 
 template <class T>
 Dropout<T>::Dropout(double rate, Index number) : rate_(rate), number_(number) {
@@ -22,7 +27,7 @@ void Dropout<T>::apply(Context<T> context, Out<T> X) const {
   // A number is dropped if its random word is below this limit.
   const double limit = rate_ * 4294967296.0;
   const T scale = T(1 / (1 - rate_));
-  const Index first = number_ << 32;
+  const Index first = number_ << kDropoutNumberShift;
   std::array<std::uint32_t, 4> words{};
   Index place = 0;
   for (Index i = 0; i < X.rows(); ++i) {
@@ -43,9 +48,7 @@ namespace {
 
 /// Returns the random key of one head of one sample, made of (seed, sample, site, layer, head).
 std::uint64_t mask_key(const RandomKey& random, Index site, Index layer, Index head) {
-  constexpr int kHeadBits = 24;  // heads are at most kLargestWidth
-  constexpr int kSiteShift = 40;
-  const Index which = (site << kSiteShift) | (layer << kHeadBits) | head;
+  const Index which = (site << kSiteShift) | (layer << kLayerShift) | head;
   const auto words =
       random_words(random.seed, RandomStream::kAttentionDropout, random.sample, which);
   return std::uint64_t{words[0]} | (std::uint64_t{words[1]} << 32);

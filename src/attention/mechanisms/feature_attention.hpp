@@ -1,6 +1,7 @@
 #pragma once
 
 #include "attention/kernels/bilinear.hpp"
+#include "attention/layers/constants.hpp"
 
 namespace matapprox::attention {
 
@@ -8,8 +9,6 @@ namespace matapprox::attention {
 // f and g are the features (N x D) of queries and keys, and j runs over the tokens (up to i if
 // causal). The sum is one more column of values, all ones: [H o s, s] = F (G^T [V o m, m]) with the
 // mask m.
-
-inline constexpr double kMinSum = 1e-6;
 
 /// Computes H from F, G and V. The cache keeps [V o m, m] and the sums for the backward pass.
 template <class T>

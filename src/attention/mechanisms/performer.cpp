@@ -18,8 +18,6 @@ enum PerformerArray : Index {
   kKeyPeak      ///< row and column of the largest entry
 };
 
-constexpr double kMinFeature = 1e-4;
-
 template <class T>
 class PerformerCore final : public HeadCore<T> {
  public:

@@ -126,14 +126,9 @@ BlockShape device_block(const ModelDescription& description, Index layer, Index 
   } else {
     block.attention = device_heads(description, layer);
   }
-  block.form = options.block.kind;
+  block.options = options.block;
   block.number = layer;
   block.width = options.width;
-  block.hidden = options.block.feed_forward * options.width;
-  block.dropout = options.block.dropout;
-  block.epsilon = options.block.norm_epsilon;
-  block.inner_skip = options.block.inner_skip;
-  block.outer_skip = options.block.outer_skip;
   return block;
 }
 
@@ -150,38 +145,23 @@ ModelShape device_model(const training::Model<T>& model,
   // Throws if the loss does not fit the task.
   const training::Loss checked(loss, task);
   ModelShape shape;
+  shape.options = options;
   shape.samples = samples;
-  shape.cls_token = options.embedding.cls_token;
-  shape.length = task.length + (shape.cls_token ? 1 : 0);
-  shape.width = options.width;
+  shape.length = task.length + (options.embedding.cls_token ? 1 : 0);
   shape.features = task.features;
   shape.vocabulary = task.vocabulary;
-  shape.segments = options.embedding.segments;
-  shape.segment_separator = options.embedding.segment_separator;
-  shape.learned_positions = options.embedding.positions == attention::Positions::kLearned;
   if (options.embedding.positions == attention::Positions::kSinusoidal) {
     const auto position_encoding = attention::sinusoidal_encoding(
         shape.length, options.width, options.embedding.position_scale);
     shape.position_encoding.assign(position_encoding.data(),
                                    position_encoding.data() + position_encoding.size());
   }
-  shape.embedding_norm = options.embedding.norm;
-  shape.embedding_dropout = options.embedding_dropout;
   for (Index l = 0; l < options.layers; ++l)
     shape.blocks.push_back(device_block(description, l, shape.length));
-  shape.final_norm = options.block.kind == BlockKind::kPreNorm && options.final_norm;
-  shape.epsilon = options.block.norm_epsilon;
-  shape.pool = options.pool;
-  shape.pairs = options.pair_separator >= 0;
-  shape.pair_separator = options.pair_separator;
-  shape.pooler = options.pooler;
-  if (options.head == HeadKind::kMlp)
-    shape.head_hidden = options.head_hidden == 0 ? shape.joined() : options.head_hidden;
-  shape.head_dropout = options.head_dropout;
   shape.outputs = model.outputs();
   shape.label_sets = task.answer == tasks::Answer::kLabels;
-  shape.loss = checked.kind();
-  shape.smoothing = loss.label_smoothing;
+  shape.loss = loss;
+  shape.loss.kind = checked.kind();
   shape.tolerance = task.tolerance;
   const attention::ParameterList& list = model.parameters();
   visit_parameters(shape,
@@ -194,7 +174,7 @@ ModelShape device_model(const training::Model<T>& model,
                              p.cols,
                              rows,
                              cols);
-                     place = {p.offset, rows, cols};
+                     place = p;
                    });
   shape.parameters = list.size();
   return shape;
@@ -207,46 +187,13 @@ template ModelShape device_model(const training::Model<double>&,
                                  const training::LossOptions&,
                                  Index);
 
-StepSettings device_settings(const training::OptimizerOptions& options,
-                             const attention::ParameterList& list) {
-  StepSettings settings;
-  settings.kind = options.kind;
-  settings.beta1 = options.beta1;
-  settings.beta2 = options.beta2;
-  settings.epsilon = options.epsilon;
-  settings.momentum = options.momentum;
-  settings.weight_decay = options.weight_decay;
-  settings.clip = options.clip;
-  for (const attention::Parameter& p : list.parameters()) {
-    if (!p.trained) continue;
-    const double factor = p.name.starts_with("embedding.") ? options.embedding_factor : 1;
-    const TrainedPart part{p.offset, p.offset + p.size(), factor};
-    const bool joins = !settings.parts.empty() && settings.parts.back().end == part.begin &&
-                       !(std::abs(settings.parts.back().factor - factor) > 0);
-    if (joins) {
-      settings.parts.back().end = part.end;
-    } else {
-      settings.parts.push_back(part);
-    }
-  }
-  return settings;
-}
-
-double learning_rate(const training::OptimizerOptions& options, Index step, Index steps) {
-  return options.learning_rate *
-         training::schedule_factor(options.schedule, options.warmup, step, steps);
-}
-
 template <class T>
 PackedBatch<T>::PackedBatch(const ModelShape& model)
-    : length_(model.length - (model.cls_token ? 1 : 0)),
-      cls_token_(model.cls_token),
+    : options_(model.options),
+      length_(model.length - (model.options.embedding.cls_token ? 1 : 0)),
       features_of_token_(model.features),
       vocabulary_(model.vocabulary),
-      segments_(model.segments),
-      segment_separator_(model.segment_separator),
-      pair_separator_(model.pair_separator),
-      classes_(model.loss == SampleLoss::kSquared ? 0 : model.outputs),
+      classes_(model.loss.kind == training::LossKind::kSquared ? 0 : model.outputs),
       label_sets_(model.label_sets) {}
 
 template <class T>
@@ -290,7 +237,7 @@ template <class T>
 void PackedBatch<T>::add_padding(Index rows) {
   tokens_.insert(tokens_.end(), static_cast<std::size_t>(rows), 0);
   mask_.insert(mask_.end(), static_cast<std::size_t>(rows), 0);
-  if (segments_ > 0)
+  if (options_.embedding.segments > 0)
     segment_of_row_.insert(segment_of_row_.end(), static_cast<std::size_t>(rows), 0);
   masked_ = masked_ || rows > 0;
 }
@@ -299,12 +246,12 @@ void PackedBatch<T>::add_padding(Index rows) {
 template <class T>
 void PackedBatch<T>::add_segments(std::span<const std::int32_t> tokens, Index rows) {
   std::int32_t segment = 0;
-  if (cls_token_) segment_of_row_.push_back(segment);
+  if (options_.embedding.cls_token) segment_of_row_.push_back(segment);
   for (Index i = 0; i < rows; ++i) {
     segment_of_row_.push_back(segment);
-    const bool ends =
-        segment_separator_ >= 0 && tokens[static_cast<std::size_t>(i)] == segment_separator_;
-    if (ends && segment + 1 < segments_) ++segment;
+    const bool ends = options_.embedding.segment_separator >= 0 &&
+                      tokens[static_cast<std::size_t>(i)] == options_.embedding.segment_separator;
+    if (ends && segment + 1 < options_.embedding.segments) ++segment;
   }
 }
 
@@ -312,7 +259,7 @@ void PackedBatch<T>::add_segments(std::span<const std::int32_t> tokens, Index ro
 /// text without tokens is padding only, including the row of its cls_token.
 template <class T>
 void PackedBatch<T>::add_sequence(const tasks::Sample& sample, Index begin, Index end) {
-  if (cls_token_) {
+  if (options_.embedding.cls_token) {
     features_.insert(features_.end(), static_cast<std::size_t>(features_of_token_), T(0));
     if (vocabulary_ > 0) tokens_.push_back(0);
     mask_.push_back(begin < end ? 1 : 0);
@@ -323,7 +270,7 @@ void PackedBatch<T>::add_sequence(const tasks::Sample& sample, Index begin, Inde
                                                     static_cast<std::size_t>(end - begin))
                                       : all;
   tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-  if (segments_ > 0) add_segments(tokens, end - begin);
+  if (options_.embedding.segments > 0) add_segments(tokens, end - begin);
   if (sample.mask.empty()) {
     mask_.insert(mask_.end(), static_cast<std::size_t>(end - begin), 1);
   } else {
@@ -337,15 +284,16 @@ template <class T>
 void PackedBatch<T>::add_texts(const tasks::Sample& sample) {
   const attention::Mask mask = sample.mask;
   Index first = 0;
-  while (first < length_ && (sample.tokens[static_cast<std::size_t>(first)] != pair_separator_ ||
-                             !attention::is_token(mask, first))) {
+  while (first < length_ &&
+         (sample.tokens[static_cast<std::size_t>(first)] != options_.pair_separator ||
+          !attention::is_token(mask, first))) {
     ++first;
   }
   if (first == length_) {
     const bool empty = std::all_of(mask.begin(), mask.end(), [](auto token) { return token == 0; });
     require(empty && !mask.empty(),
             "training on a device: a sample has no token {} (pair_separator) between two texts",
-            pair_separator_);
+            options_.pair_separator);
     add_sequence(sample, 0, 0);
     add_sequence(sample, 0, 0);
     return;
@@ -357,7 +305,7 @@ void PackedBatch<T>::add_texts(const tasks::Sample& sample) {
 template <class T>
 void PackedBatch<T>::add(const tasks::Sample& sample) {
   check(sample);
-  if (pair_separator_ >= 0) {
+  if (options_.pair_separator >= 0) {
     add_texts(sample);
   } else {
     add_sequence(sample, 0, length_);

@@ -4,7 +4,6 @@
 
 #include "attention/cuda/kernels/model_training.hpp"
 #include "matapprox/attention/training/model.hpp"
-#include "matapprox/attention/training/optimizer.hpp"
 #include "matapprox/attention/training/scores.hpp"
 
 namespace matapprox::cuda {
@@ -16,14 +15,6 @@ template <class T>
 ModelShape device_model(const training::Model<T>& model,
                         const training::LossOptions& loss,
                         Index samples);
-
-/// Returns the optimizer's settings. `list` tells which parameters are trained. The learning rate
-/// is passed with each step.
-StepSettings device_settings(const training::OptimizerOptions& options,
-                             const attention::ParameterList& list);
-
-/// Returns the learning rate of step t = 1..steps.
-double learning_rate(const training::OptimizerOptions& options, Index step, Index steps);
 
 /// Samples one after the other, in the layout of the device.
 template <class T>
@@ -44,13 +35,10 @@ class PackedBatch {
   void add_sequence(const tasks::Sample& sample, Index begin, Index end);
   void add_texts(const tasks::Sample& sample);
 
+  training::ModelOptions options_;
   Index length_;  ///< tokens of a sample
-  bool cls_token_;
   Index features_of_token_;
   Index vocabulary_;
-  Index segments_;
-  Index segment_separator_;
-  Index pair_separator_;
   Index classes_;  ///< 0: the answer is a number
   bool label_sets_;
   Index samples_ = 0;

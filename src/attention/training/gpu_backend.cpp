@@ -18,7 +18,7 @@ class GpuBackend final : public TrainingBackend {
         options_(options),
         session_(make_session(
             cuda::device_model(model, options.loss, options.batch * options.accumulate),
-            cuda::device_settings(options.optimizer, model.parameters()))),
+            {options.optimizer, trained_parts(options.optimizer, model.parameters())})),
         batch_(session_->model()) {}
 
   void begin(const TrainingState& state, std::uint64_t seed) override {
@@ -37,7 +37,7 @@ class GpuBackend final : public TrainingBackend {
       batch_.add(sample_);
     }
     const Index number = state.optimizer.step + 1;
-    session_->step(batch_.host(), cuda::learning_rate(options_.optimizer, number, options_.steps));
+    session_->step(batch_.host(), scheduled_rate(options_.optimizer, number, options_.steps));
     state.optimizer.step = number;
   }
 

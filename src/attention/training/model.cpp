@@ -5,6 +5,7 @@
 
 #include "attention/kernels/bilinear.hpp"
 #include "attention/kernels/instantiate.hpp"
+#include "attention/layers/constants.hpp"
 #include "matapprox/attention/mechanisms/registry.hpp"
 #include "matapprox/core/require.hpp"
 
@@ -30,12 +31,8 @@ constexpr Index kNormChild = 0;
 constexpr Index kHeadChild = 1;
 constexpr Index kEmbeddingNormChild = 2;
 constexpr Index kTextChild = 3;  ///< and the next one: a model's cache for each of two texts
-/// Added to a sample's number for the second of two texts, from which its dropout is drawn.
-constexpr Index kSecondText = Index{1} << 46;
 
 constexpr Index kMaxLayers = 1024;
-/// Number of the dropout before the head; those of the blocks are below it.
-constexpr Index kHeadDropout = Index{1} << 20;
 
 /// Number of tokens that the blocks process in addition to those of the sample.
 Index added_tokens(const ModelDescription& description) {
@@ -109,8 +106,8 @@ NamedOptions named_options(const ModelOptions& options) {
 template <class T>
 Model<T>::Model(ModelDescription description)
     : description_(std::move(description)),
-      dropout_(description_.options.embedding_dropout, 0),
-      head_dropout_(description_.options.head_dropout, kHeadDropout) {
+      dropout_(description_.options.embedding_dropout, attention::kEmbeddingDropout),
+      head_dropout_(description_.options.head_dropout, attention::kHeadDropout) {
   const ModelOptions& options = description_.options;
   const tasks::TaskShape& task = description_.task;
   attention::check_width("model", "width", options.width, 1);
@@ -356,7 +353,7 @@ TokenMap<T> Model<T>::encode_pair(Context<T> context,
   T auxiliary(0);
   if (context.auxiliary != nullptr) own.auxiliary = &auxiliary;
   const TokenMap<T> u = encode(own, both[0], cache.child(blocks_.size() + kTextChild));
-  own.random.sample += kSecondText;
+  own.random.sample += attention::kSecondText;
   const TokenMap<T> v = encode(own, both[1], cache.child(blocks_.size() + kTextChild + 1));
   if (context.auxiliary != nullptr) *context.auxiliary += auxiliary / T(2);
   TokenMap<T> all = joined(1, cache);
@@ -448,7 +445,7 @@ void Model<T>::encode_pair_backward(Context<T> context,
   d_text.array() =
       d_joined.leftCols(width).array() + along.array() + v * d_joined.rightCols(width).array();
   encode_backward(own, both[0], d_text, cache.child(blocks_.size() + kTextChild));
-  own.random.sample += kSecondText;
+  own.random.sample += attention::kSecondText;
   d_text.array() = d_joined.middleCols(width, width).array() - along.array() +
                    u * d_joined.rightCols(width).array();
   encode_backward(own, both[1], d_text, cache.child(blocks_.size() + kTextChild + 1));

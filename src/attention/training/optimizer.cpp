@@ -45,8 +45,29 @@ double schedule_factor(Schedule schedule, Index warmup, Index step, Index steps)
   throw InvalidArgument("optimizer: unknown schedule");
 }
 
+double scheduled_rate(const OptimizerOptions& options, Index step, Index steps) {
+  return options.learning_rate * schedule_factor(options.schedule, options.warmup, step, steps);
+}
+
+std::vector<TrainedPart> trained_parts(const OptimizerOptions& options,
+                                       const attention::ParameterList& list) {
+  std::vector<TrainedPart> parts;
+  for (const attention::Parameter& p : list.parameters()) {
+    if (!p.trained) continue;
+    const double factor = p.name.starts_with("embedding.") ? options.embedding_factor : 1;
+    const bool joins = !parts.empty() && parts.back().end == p.offset &&
+                       !(std::abs(parts.back().factor - factor) > 0);
+    if (joins) {
+      parts.back().end += p.size();
+    } else {
+      parts.push_back({p.offset, p.offset + p.size(), factor});
+    }
+  }
+  return parts;
+}
+
 Optimizer::Optimizer(const OptimizerOptions& options, const attention::ParameterList& list)
-    : options_(options), size_(list.size()) {
+    : options_(options), parts_(trained_parts(options, list)), size_(list.size()) {
   const auto share = [](double value) { return value >= 0 && value < 1; };
   require(options.learning_rate > 0 && std::isfinite(options.learning_rate),
           "optimizer: learning_rate {} is not positive",
@@ -65,11 +86,6 @@ Optimizer::Optimizer(const OptimizerOptions& options, const attention::Parameter
       options.clip,
       options.embedding_factor,
       options.warmup);
-  for (const attention::Parameter& p : list.parameters()) {
-    if (!p.trained) continue;
-    const double factor = p.name.starts_with("embedding.") ? options.embedding_factor : 1;
-    parts_.push_back({p.offset, p.offset + p.size(), factor});
-  }
 }
 
 OptimizerState Optimizer::start() const {
@@ -84,7 +100,7 @@ double Optimizer::step(std::span<const float> gradient,
                        OptimizerState& state,
                        std::span<float> parameters) const {
   double square = 0;
-  for (const Part& part : parts_) {
+  for (const TrainedPart& part : parts_) {
     for (Index i = part.begin; i < part.end; ++i) {
       const double g = gradient[static_cast<std::size_t>(i)];
       square += g * g;
@@ -94,14 +110,13 @@ double Optimizer::step(std::span<const float> gradient,
   if (!std::isfinite(norm)) return norm;
   ++state.step;
   const double scale = options_.clip > 0 && norm > options_.clip ? options_.clip / norm : 1;
-  const double rate = options_.learning_rate *
-                      schedule_factor(options_.schedule, options_.warmup, state.step, steps);
+  const double rate = scheduled_rate(options_, state.step, steps);
   const auto t = static_cast<double>(state.step);
   const double bias1 = 1 - std::pow(options_.beta1, t);
   const double bias2 = 1 - std::pow(options_.beta2, t);
   const bool adam = options_.kind != OptimizerKind::kSgd;
   const bool apart = options_.kind == OptimizerKind::kAdamW;
-  for (const Part& part : parts_) {
+  for (const TrainedPart& part : parts_) {
     const double own = rate * part.factor;
     for (auto i = static_cast<std::size_t>(part.begin); i < static_cast<std::size_t>(part.end);
          ++i) {

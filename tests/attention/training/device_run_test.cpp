@@ -151,7 +151,7 @@ TEST(DeviceRun, TheEstimateOfMemoryIsWhatARunTakes) {
     const Model<float> model(description);
     const auto samples = device_step_samples(description.task, 5);
     const auto shape = cuda::device_model(model, {}, 5);
-    const auto settings = cuda::device_settings({}, model.parameters());
+    const cuda::StepSettings settings{{}, training::trained_parts({}, model.parameters())};
     const CountedHostQueue queue;
     cuda::ModelTraining<float, CountedHostQueue> training(queue, shape, settings);
     cuda::PackedBatch<float> batch(shape);
@@ -244,8 +244,8 @@ TEST(DeviceRun, RefusesWhatTheGpuHasNoRoomFor) {
   description.options.width = 768;
   const Model<float> model(description);
   const auto shape = cuda::device_model(model, {}, 40);
-  const std::string why =
-      cuda::why_no_room(shape, cuda::device_settings({}, model.parameters()), Index{80} << 30);
+  const std::string why = cuda::why_no_room(
+      shape, {{}, training::trained_parts({}, model.parameters())}, Index{80} << 30);
   EXPECT_THAT(why, testing::HasSubstr("with steps of 40 samples of 1048576 tokens needs "));
   EXPECT_THAT(why, testing::HasSubstr("GB of its memory, 85.9 GB are free; use a smaller batch"));
 }

@@ -67,7 +67,7 @@ cuda::ModelTraining<T, HostQueue> on_device(const HostQueue& queue,
   cuda::PackedBatch<T> batch(shape);
   for (const tasks::Sample& sample : samples) batch.add(sample);
   cuda::ModelTraining<T, HostQueue> training(
-      queue, shape, cuda::device_settings(optimizer, model.parameters()));
+      queue, shape, {optimizer, training::trained_parts(optimizer, model.parameters())});
   training.upload(batch.host());
   training.set_seed(kDropoutSeed);
   return training;
@@ -353,7 +353,7 @@ TEST(DeviceStep, StepsOfTheOptimizerAreThoseOfTheCpu) {
     std::vector<float> gradient(parameters.size());
     std::vector<float> got(parameters.size());
     for (Index step = 1; step <= steps; ++step) {
-      device.take_step(cuda::learning_rate(options, step, steps));
+      device.take_step(training::scheduled_rate(options, step, steps));
       device.gradient(gradient.data());
       const double norm = optimizer.step(gradient, steps, state, parameters);
       EXPECT_NEAR(device.status().norm, norm, 1e-12 * norm);

@@ -2,23 +2,13 @@
 
 #include <array>
 
-#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/attention.hpp"
 #include "matapprox/attention/layers/dropout.hpp"
 #include "matapprox/attention/layers/layers.hpp"
+#include "matapprox/attention/options.hpp"
 #include "matapprox/core/options.hpp"
 
 namespace matapprox::attention {
-
-struct BlockOptions {
-  BlockKind kind = BlockKind::kPostNorm;
-  Index feed_forward = 4;                             ///< hidden width of F over d; 0: no F
-  double dropout = 0;                                 ///< dropout rate of A and of F
-  bool inner_skip = false;                            ///< A(X) + X in place of A(X)
-  bool outer_skip = false;                            ///< X is added to the block's result
-  double norm_epsilon = LayerNorm<double>::kEpsilon;  ///< added to the variances of norms
-  void visit(OptionVisitor& v);
-};
 
 /// An attention layer A with its norms, skip connections and feed-forward layer, N x d to N x d
 /// (`bare`: to N x width_out):

@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
-#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/parameters.hpp"
 #include "matapprox/attention/layers/workspace.hpp"
+#include "matapprox/attention/options.hpp"
 #include "matapprox/core/options.hpp"
 
 namespace matapprox::attention {
@@ -119,9 +119,11 @@ class Linear final : public Layer<T> {
 template <class T>
 class LayerNorm final : public Layer<T> {
  public:
-  static constexpr double kEpsilon = 1e-5;
   /// Throws InvalidArgument unless epsilon is a positive number.
-  LayerNorm(ParameterList& list, const std::string& name, Index width, double epsilon = kEpsilon);
+  LayerNorm(ParameterList& list,
+            const std::string& name,
+            Index width,
+            double epsilon = kNormEpsilon);
   void forward(Context<T> context, In<T> X, Out<T> Y, Cache<T>& cache) const override;
   void backward(Context<T> context, In<T> X, In<T> dY, Out<T> dX, Cache<T>& cache) const override;
 
@@ -147,19 +149,6 @@ class FeedForward final : public Layer<T> {
 };
 
 // --------------------------------------------------------------------------------------- Embedding
-
-enum class Positions { kNone, kLearned, kSinusoidal };
-
-struct EmbeddingOptions {
-  Positions positions = Positions::kNone;
-  double position_scale = 1;  ///< factor of sinusoidal positions; 1/3 in Singularformer's code
-  double init_std = 1;        ///< standard deviation of a token's vector at the start
-  bool norm = false;          ///< a LayerNorm follows; the caller creates it, as it needs a cache
-  bool cls_token = false;     ///< a learned vector in front of the sequence
-  Index segments = 0;         ///< rows of a table, one of which is added to each token; 0: no table
-  Index segment_separator = -1;  ///< token that ends a segment; -1: all tokens are in the first one
-  void visit(OptionVisitor& v);
-};
 
 /// Content of a sequence: N token ids, or N x features numbers; the other is empty.
 struct Sequence {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "matapprox/attention/layers/tokens.hpp"
+#include "matapprox/attention/options.hpp"
 
 namespace matapprox::attention {
 
@@ -47,6 +48,7 @@ struct Parameter {
   Initial initial = {};
   bool trained = true;
   Index size() const { return rows * cols; }
+  operator ParameterSlot() const { return {offset, rows, cols}; }
 };
 
 /// Positions of all parameters in one contiguous block. The block is the optimizer's vector, and
@@ -77,15 +79,6 @@ class ParameterList {
   const Parameter* lookup(std::string_view name) const;
   std::vector<Parameter> parameters_;
   Index size_ = 0;
-};
-
-/// Position of a parameter, as kept by a layer.
-struct ParameterSlot {
-  Index offset = 0;
-  Index rows = 0;
-  Index cols = 0;
-  ParameterSlot() = default;
-  ParameterSlot(const Parameter& p) : offset(p.offset), rows(p.rows), cols(p.cols) {}  // NOLINT
 };
 
 }  // namespace matapprox::attention

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/attention.hpp"
+#include "matapprox/attention/options.hpp"
 #include "matapprox/core/options.hpp"
 
 namespace matapprox::attention {

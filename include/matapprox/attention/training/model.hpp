@@ -19,28 +19,6 @@ using attention::LayerContext;
 using attention::Out;
 using attention::TokenMap;
 
-enum class HeadKind { kLinear, kMlp };
-
-struct ModelOptions {
-  std::string attention = "psf";  ///< name of the mechanism
-  Index width = 32;               ///< d, width of a token
-  Index heads = 1;
-  Index layers = 1;
-  bool causal = false;
-  double attention_dropout = 0;  ///< dropout rate of attention probabilities, if they are formed
-  attention::BlockOptions block;
-  double embedding_dropout = 0;
-  bool final_norm = true;  ///< a norm after the last pre_norm block
-  attention::EmbeddingOptions embedding;
-  attention::Pool pool = attention::Pool::kMean;  ///< for tasks with one answer per sample
-  Index pair_separator = -1;                      ///< token between two texts; -1: one text
-  HeadKind head = HeadKind::kLinear;              ///< mlp: Linear - GELU - Linear
-  Index head_hidden = 0;    ///< hidden width of mlp; 0: the width of its input
-  bool pooler = false;      ///< Linear - tanh between pool and head
-  double head_dropout = 0;  ///< dropout rate of the head's input
-  void visit(OptionVisitor& v);
-};
-
 /// Returns all model options by name, as text.
 NamedOptions named_options(const ModelOptions& options);
 

@@ -2,34 +2,25 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
-#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/parameters.hpp"
+#include "matapprox/attention/options.hpp"
 #include "matapprox/core/options.hpp"
 
 namespace matapprox::training {
-
-enum class Schedule { kConstant, kLinear, kInverseSqrt, kCosine };
-
-struct OptimizerOptions {
-  OptimizerKind kind = OptimizerKind::kAdam;
-  double learning_rate = 1e-3;  ///< maximum of the schedule
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double momentum = 0.9;        ///< momentum for sgd
-  double weight_decay = 0;      ///< adam, sgd: added to the gradient; adamw: applied separately
-  double clip = 0;              ///< largest norm of the whole gradient; 0: no limit
-  double embedding_factor = 1;  ///< factor of the learning rate for parameters embedding.*
-  Schedule schedule = Schedule::kConstant;
-  Index warmup = 0;  ///< number of steps of linear increase from 0
-  void visit(OptionVisitor& v);
-};
 
 /// The learning rate of step t = 1..T relative to the maximum: t / warmup while t < warmup; after
 /// that constant, linear from 1 to 0 (reached at step T + 1), sqrt(max(warmup, 1) / t), or half a
 /// cosine from 1 to 0.
 double schedule_factor(Schedule schedule, Index warmup, Index step, Index steps);
+
+/// Returns the learning rate of step t = 1..steps.
+double scheduled_rate(const OptimizerOptions& options, Index step, Index steps);
+
+/// Returns the trained parameters as ranges in ascending order; all others are frozen.
+std::vector<TrainedPart> trained_parts(const OptimizerOptions& options,
+                                       const attention::ParameterList& list);
 
 /// The state that an optimizer keeps between steps.
 struct OptimizerState {
@@ -53,13 +44,8 @@ class Optimizer {
               std::span<float> parameters) const;
 
  private:
-  struct Part {
-    Index begin;
-    Index end;
-    double factor;  ///< factor of the learning rate
-  };
   OptimizerOptions options_;
-  std::vector<Part> parts_;  ///< ranges of trained parameters
+  std::vector<TrainedPart> parts_;
   Index size_;
 };
 

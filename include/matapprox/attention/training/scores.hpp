@@ -6,20 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "matapprox/attention/choices.hpp"
 #include "matapprox/attention/layers/tokens.hpp"
+#include "matapprox/attention/options.hpp"
 #include "matapprox/attention/tasks/task.hpp"
 #include "matapprox/core/options.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox::training {
-
-struct LossOptions {
-  LossKind kind = LossKind::kAuto;  ///< squared for numbers, cross entropy for classes, binary
-                                    ///< cross entropy for sets of labels
-  double label_smoothing = 0;       ///< fraction of the answer spread over all classes
-  void visit(OptionVisitor& v);
-};
 
 /// Loss and errors of a sample's outputs.
 struct LossValue {

@@ -13,7 +13,7 @@
 
 namespace matapprox::cuda {
 
-using BlockForm = attention::BlockKind;
+using attention::BlockKind;
 
 /// An attention layer with its norms, feed-forward layer and skips, as in the library's Block:
 ///   post_norm   Z = LN1(X + A(X)),  Y = LN2(Z + F(Z))
@@ -21,14 +21,9 @@ using BlockForm = attention::BlockKind;
 ///   bare        Y = A(X)
 struct BlockShape {
   std::variant<PsfLayerShape, MultiHeadShape> attention;
-  BlockForm form = BlockForm::kBare;
+  attention::BlockOptions options;
   Index number = 0;  ///< index of the block, counted from 0
   Index width = 0;   ///< width of the tokens
-  Index hidden = 0;  ///< hidden width of F; 0: no F
-  double dropout = 0;
-  double epsilon = 1e-5;  ///< added to the variance in the norms
-  bool inner_skip = false;
-  bool outer_skip = false;
 
   // Slots of the parameters.
   NormPlaces norm1;
@@ -36,6 +31,7 @@ struct BlockShape {
   LinearSlots hidden_layer;
   LinearSlots output_layer;
 
+  Index hidden() const { return options.feed_forward * width; }  ///< width in F; 0: no F
   Index width_out() const {
     const auto* psf = std::get_if<PsfLayerShape>(&attention);
     return psf == nullptr ? width : psf->value;
@@ -127,65 +123,66 @@ class BlockLayer {
         rows_(rows),
         attention_(std::move(attention)),
         out_(queue.template array<T>(rows * shape.width_out())),
-        attention_input_(
-            queue.template array<T>(shape.form == BlockForm::kPreNorm ? rows * shape.width : 0)),
+        attention_input_(queue.template array<T>(
+            shape.options.kind == BlockKind::kPreNorm ? rows * shape.width : 0)),
         forward_input_(queue.template array<T>(has_feed_forward() ? rows * shape.width : 0)) {
-    if (shape.form == BlockForm::kBare) return;
-    norm1_.emplace(queue, shape.norm1, shape.epsilon, rows);
+    if (shape.options.kind == BlockKind::kBare) return;
+    norm1_.emplace(queue, shape.norm1, shape.options.norm_epsilon, rows);
     if (!has_feed_forward()) return;
-    norm2_.emplace(queue, shape.norm2, shape.epsilon, rows);
+    norm2_.emplace(queue, shape.norm2, shape.options.norm_epsilon, rows);
     feed_forward_.emplace(queue, shape.hidden_layer, shape.output_layer, rows);
   }
 
   /// Returns the result, rows x width_out. It stays valid until the next forward pass.
   const T* forward(const Pass<T, Queue>& pass, const T* x) {
-    switch (shape_.form) {
-      case BlockForm::kBare:
+    switch (shape_.options.kind) {
+      case BlockKind::kBare:
         attend(pass, x, nullptr, out_.data());
         break;
-      case BlockForm::kPostNorm:
+      case BlockKind::kPostNorm:
         forward_post(pass, x);
         break;
-      case BlockForm::kPreNorm:
+      case BlockKind::kPreNorm:
         forward_pre(pass, x);
         break;
     }
-    if (shape_.outer_skip) add(pass, out_.data(), x, out_.data());
+    if (shape_.options.outer_skip) add(pass, out_.data(), x, out_.data());
     return out_.data();
   }
 
   /// Computes dX from dY. They must not be the same array.
   void backward(const Pass<T, Queue>& pass, const T* x, const T* dy, T* dx) {
-    switch (shape_.form) {
-      case BlockForm::kBare: {
+    switch (shape_.options.kind) {
+      case BlockKind::kBare: {
         T* branch = pass.work->take(kBlockBranch, rows_ * shape_.width_out());
         dropped(pass, attention_dropout(), dy, branch);
         attention_->backward(pass, x, branch, dx);
         break;
       }
-      case BlockForm::kPostNorm:
+      case BlockKind::kPostNorm:
         backward_post(pass, x, dy, dx);
         break;
-      case BlockForm::kPreNorm:
+      case BlockKind::kPreNorm:
         backward_pre(pass, dy, dx);
         break;
     }
-    if (shape_.outer_skip) add(pass, dx, dy, dx);
+    if (shape_.options.outer_skip) add(pass, dx, dy, dx);
   }
 
  private:
   using Array = decltype(std::declval<const Queue&>().template array<T>(0));
 
-  bool has_feed_forward() const { return shape_.form != BlockForm::kBare && shape_.hidden > 0; }
-  // The same numbers as in the library's Block.
-  Index attention_dropout() const { return 2 * shape_.number + 1; }
-  Index forward_dropout() const { return 2 * shape_.number + 2; }
+  bool has_feed_forward() const {
+    return shape_.options.kind != BlockKind::kBare && shape_.hidden() > 0;
+  }
+  Index attention_dropout() const { return attention::block_attention_dropout(shape_.number); }
+  Index forward_dropout() const { return attention::block_forward_dropout(shape_.number); }
 
   DroppedSum<T> sum_of(const Pass<T, Queue>& pass, Index dropout, const T* x, T* y) const {
     DroppedSum<T> sum;
     sum.columns = shape_.width_out();
     sum.x = x;
-    sum.mask = dropout_mask(pass, shape_.dropout, dropout, pass.length, sum.columns);
+    sum.mask = dropout_mask(pass, shape_.options.dropout, dropout, pass.length, sum.columns);
     sum.y = y;
     return sum;
   }
@@ -206,7 +203,7 @@ class BlockLayer {
   /// y = dropout(A(x)) + outer; with an inner skip, y = dropout(A(x) + x) + outer.
   void attend(const Pass<T, Queue>& pass, const T* x, const T* outer, T* y) {
     DroppedSum<T> sum = sum_of(pass, attention_dropout(), attention_->forward(pass, x), y);
-    if (shape_.inner_skip) sum.inner = x;
+    if (shape_.options.inner_skip) sum.inner = x;
     sum.outer = outer;
     run(pass, sum);
   }
@@ -225,7 +222,7 @@ class BlockLayer {
     T* branch = pass.work->take(kBlockBranch, rows_ * shape_.width);
     dropped(pass, attention_dropout(), dy, branch);
     attention_->backward(pass, x, branch, dx);
-    if (shape_.inner_skip) add(pass, dx, branch, dx);
+    if (shape_.options.inner_skip) add(pass, dx, branch, dx);
   }
   void feed_backward(const Pass<T, Queue>& pass, const T* x, const T* dy, T* dx) {
     T* branch = pass.work->take(kBlockBranch, rows_ * shape_.width);

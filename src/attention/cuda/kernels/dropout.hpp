@@ -22,13 +22,12 @@ struct DropoutMask {
   template <int kWidth>
   MATAPPROX_HD void apply(Index row, Index column, Numbers<T, kWidth>& numbers) const {
     if (limit == 0) return;
-    constexpr std::uint32_t kStream = 12;
     const Index sample = row / length;
     const Index first = (row - sample * length) * columns + column;
     // A piece begins at a multiple of its width, 1, 2 or 4, and four positions share one counter:
     // one draw serves the whole piece.
-    const RandomWords words =
-        random_words_of(seed, kStream, samples.of(sample), first_counter + first / 4);
+    const RandomWords words = random_words_of(
+        seed, attention::kDropoutStream, samples.of(sample), first_counter + first / 4);
     for (int c = 0; c < kWidth; ++c) {
       const bool dropped = words.values[first % 4 + c] < limit;
       numbers.values[c] = dropped ? T(0) : numbers.values[c] * scale;
@@ -40,13 +39,12 @@ struct DropoutMask {
 template <class T, class Queue>
 DropoutMask<T> dropout_mask(
     const Pass<T, Queue>& pass, double rate, Index number, Index length, Index columns) {
-  constexpr int kNumberBits = 32;
   DropoutMask<T> mask;
   mask.limit = dropout_limit(rate);
   mask.scale = T(1 / (1 - rate));
   mask.seed = pass.seed;
   mask.samples = pass.numbers;
-  mask.first_counter = number << kNumberBits;
+  mask.first_counter = number << attention::kDropoutNumberShift;
   mask.length = length;
   mask.columns = columns;
   return mask;

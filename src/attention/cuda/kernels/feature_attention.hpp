@@ -32,7 +32,7 @@ struct AppendOne {
 template <class T>
 struct DivideBySum {
   static constexpr int kThreads = 256;
-  static constexpr T kMinSum = T(1e-6);
+  static constexpr T kMinSum = T(attention::kMinSum);
   const T* y = nullptr;
   T* sums = nullptr;
   T* h = nullptr;

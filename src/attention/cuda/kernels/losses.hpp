@@ -4,11 +4,11 @@
 
 #include "device/cuda/kernels/functions.hpp"
 #include "device/cuda/kernels/grid.hpp"
-#include "matapprox/attention/choices.hpp"
+#include "matapprox/attention/options.hpp"
 
 namespace matapprox::cuda {
 
-using SampleLoss = training::LossKind;  ///< without kAuto
+using training::LossKind;
 
 /// Computes for each row of outputs (rows x classes; 1 class if squared) its loss, whether its
 /// answer is wrong, and d_out = weight times the gradient. Arithmetic is in double, whatever T is:
@@ -22,7 +22,7 @@ template <class T>
 struct LossOfRows {
   static constexpr int kThreads = 128;
 
-  SampleLoss kind = SampleLoss::kSquared;
+  LossKind kind = LossKind::kSquared;
   double smoothing = 0;
   double tolerance = 0;
   double weight = 1;
@@ -43,7 +43,7 @@ struct LossOfRows {
     if (row >= rows) return;
     const T* o = out + row * classes;
     T* d = d_out + row * classes;
-    if (kind == SampleLoss::kSquared) {
+    if (kind == LossKind::kSquared) {
       const double off = static_cast<double>(o[0]) - numbers[row];
       losses[row] = off * off;
       wrong[row] = off >= tolerance || -off >= tolerance ? 1 : 0;
@@ -58,7 +58,7 @@ struct LossOfRows {
     int largest = 0;
     for (int c = 1; c < classes; ++c) largest = o[c] > o[largest] ? c : largest;
     wrong[row] = largest == label ? 0 : 1;
-    losses[row] = kind == SampleLoss::kCrossEntropy
+    losses[row] = kind == LossKind::kCrossEntropy
                       ? cross_entropy(o, label, static_cast<double>(o[largest]), d)
                       : binary_cross_entropy(
                             o, [&](int c) { return wanted(c, label); }, d);

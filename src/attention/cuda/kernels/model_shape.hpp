@@ -9,33 +9,18 @@
 
 namespace matapprox::cuda {
 
-/// A model with the structure of the library's Model: embedding - blocks - pool - head - loss, for
-/// batches of samples of one length.
+/// A model for batches of samples of one length: its options, with sizes that the task determines
+/// and the positions of the parameters.
 struct ModelShape {
-  Index samples = 0;     ///< samples of a batch
-  Index length = 0;      ///< rows of each sample, including a cls_token
-  Index width = 0;       ///< width of a token
-  Index features = 0;    ///< numbers of a token; 0: tokens are ids
-  Index vocabulary = 0;  ///< token ids are 0 .. vocabulary - 1
-  bool cls_token = false;
-  Index segments = 0;
-  Index segment_separator = -1;  ///< token that ends a segment; -1: there is one segment
-  bool learned_positions = false;
+  training::ModelOptions options;
+  Index samples = 0;                      ///< samples of a batch
+  Index length = 0;                       ///< rows of each sample, including a cls_token
+  Index features = 0;                     ///< numbers of a token; 0: tokens are ids
+  Index vocabulary = 0;                   ///< token ids are 0 .. vocabulary - 1
   std::vector<double> position_encoding;  ///< length x width, fixed; or empty
-  bool embedding_norm = false;
-  double embedding_dropout = 0;
   std::vector<BlockShape> blocks;
-  bool final_norm = false;
-  double epsilon = 1e-5;  ///< added to the variance in norms outside the blocks
-  TokenPool pool = TokenPool::kMean;
-  bool pairs = false;         ///< a sample is two sequences, its texts; the head reads both joined
-  Index pair_separator = -1;  ///< token between the texts
-  bool pooler = false;
-  Index head_hidden = 0;  ///< hidden width of a head Linear - GELU - Linear; 0: Linear
-  double head_dropout = 0;
-  Index outputs = 1;  ///< classes, or 1
-  SampleLoss loss = SampleLoss::kSquared;
-  double smoothing = 0;     ///< label smoothing
+  Index outputs = 1;                               ///< classes, or 1
+  training::LossOptions loss{LossKind::kSquared};  ///< its kind is not kAuto
   double tolerance = 0;     ///< error from which on a predicted number is wrong
   bool label_sets = false;  ///< an answer is 0 or 1 for each class
 
@@ -52,12 +37,25 @@ struct ModelShape {
   LinearSlots head;
   Index parameters = 0;
 
-  Index sequences() const { return pairs ? 2 * samples : samples; }
+  /// True if a sample is two sequences, its texts; the head reads both joined.
+  bool pairs() const { return options.pair_separator >= 0; }
+  bool learned_positions() const {
+    return options.embedding.positions == attention::Positions::kLearned;
+  }
+  bool final_norm() const {
+    return options.final_norm && blocks.back().options.kind == BlockKind::kPreNorm;
+  }
+  /// Hidden width of a head Linear - GELU - Linear; 0: Linear.
+  Index head_hidden() const {
+    if (options.head == training::HeadKind::kLinear) return 0;
+    return options.head_hidden == 0 ? joined() : options.head_hidden;
+  }
+  Index sequences() const { return pairs() ? 2 * samples : samples; }
   Index rows() const { return sequences() * length; }
   Index width_out() const { return blocks.back().width_out(); }
   /// Width of a pooled sequence, and of the vector that the head reads.
-  Index pooled() const { return pooled_width(pool, width_out(), length); }
-  Index joined() const { return (pairs ? 4 : 1) * pooled(); }
+  Index pooled() const { return pooled_width(options.pool, width_out(), length); }
+  Index joined() const { return (pairs() ? 4 : 1) * pooled(); }
 };
 
 namespace shape_detail {
@@ -123,16 +121,17 @@ void visit_parameters(ModelShape& model, const Visit& visit) {
     visit(name + ".weight", Index{1}, width, places.weight);
     visit(name + ".bias", Index{1}, width, places.bias);
   };
-  const Index d = model.width;
+  const Index d = model.options.width;
   if (model.vocabulary > 0) {
     visit("embedding.token", model.vocabulary, d, model.token);
   } else {
     linear("embedding.feature", model.features, d, model.feature);
   }
-  if (model.learned_positions) visit("embedding.position", model.length, d, model.position);
-  if (model.cls_token) visit("embedding.cls", Index{1}, d, model.cls);
-  if (model.segments > 0) visit("embedding.segment", model.segments, d, model.segment);
-  if (model.embedding_norm) norm("embedding.norm", d, model.embedding_norm_places);
+  if (model.learned_positions()) visit("embedding.position", model.length, d, model.position);
+  if (model.options.embedding.cls_token) visit("embedding.cls", Index{1}, d, model.cls);
+  if (model.options.embedding.segments > 0)
+    visit("embedding.segment", model.options.embedding.segments, d, model.segment);
+  if (model.options.embedding.norm) norm("embedding.norm", d, model.embedding_norm_places);
   for (std::size_t b = 0; b < model.blocks.size(); ++b) {
     BlockShape& block = model.blocks[b];
     const std::string name = "block" + std::to_string(b);
@@ -142,18 +141,18 @@ void visit_parameters(ModelShape& model, const Visit& visit) {
       shape_detail::visit_heads(
           std::get<MultiHeadShape>(block.attention), name + ".attention", model.length, visit);
     }
-    if (block.form == BlockForm::kBare) continue;
+    if (block.options.kind == BlockKind::kBare) continue;
     norm(name + ".norm1", block.width, block.norm1);
-    if (block.hidden == 0) continue;
+    if (block.hidden() == 0) continue;
     norm(name + ".norm2", block.width, block.norm2);
-    linear(name + ".feed_forward.hidden", block.width, block.hidden, block.hidden_layer);
-    linear(name + ".feed_forward.output", block.hidden, block.width, block.output_layer);
+    linear(name + ".feed_forward.hidden", block.width, block.hidden(), block.hidden_layer);
+    linear(name + ".feed_forward.output", block.hidden(), block.width, block.output_layer);
   }
-  if (model.final_norm) norm("norm", model.width_out(), model.norm);
-  if (model.pooler) linear("pooler", model.joined(), model.joined(), model.pooler_places);
-  if (model.head_hidden > 0) {
-    linear("head.hidden", model.joined(), model.head_hidden, model.head_hidden_layer);
-    linear("head.output", model.head_hidden, model.outputs, model.head);
+  if (model.final_norm()) norm("norm", model.width_out(), model.norm);
+  if (model.options.pooler) linear("pooler", model.joined(), model.joined(), model.pooler_places);
+  if (model.head_hidden() > 0) {
+    linear("head.hidden", model.joined(), model.head_hidden(), model.head_hidden_layer);
+    linear("head.output", model.head_hidden(), model.outputs, model.head);
   } else {
     linear("head", model.joined(), model.outputs, model.head);
   }

@@ -5,22 +5,10 @@
 
 namespace matapprox::cuda {
 
-/// A range of parameters, begin..end-1, that is trained at `factor` times the learning rate.
-struct TrainedPart {
-  Index begin = 0;
-  Index end = 0;
-  double factor = 1;
-};
-
+/// The learning rate is passed with each step.
 struct StepSettings {
-  StepKind kind = StepKind::kAdam;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double momentum = 0.9;
-  double weight_decay = 0;
-  double clip = 0;                 ///< largest norm of the gradient; 0: no clipping
-  std::vector<TrainedPart> parts;  ///< in order, disjoint; all other parameters are frozen
+  training::OptimizerOptions options;
+  std::vector<training::TrainedPart> parts;  ///< in order, disjoint; all others are frozen
 };
 
 /// A model in training, held entirely in the memory of a queue: a step needs nothing from the host
@@ -35,7 +23,7 @@ class ModelTraining {
         parameters_(array_of(size())),
         gradient_(array_of(size())),
         first_(array_of(size())),
-        second_(array_of(settings_.kind == StepKind::kSgd ? 0 : size())),
+        second_(array_of(settings_.options.kind == OptimizerKind::kSgd ? 0 : size())),
         sums_(queue.template array<double>(3)),
         sums_scratch_(queue),
         status_(queue.template array<StepStatus>(1)) {
@@ -98,7 +86,7 @@ class ModelTraining {
   /// Clears the gradient of frozen parameters, which must not count in its norm.
   void clear_frozen() {
     Index done = 0;
-    for (const TrainedPart& part : settings_.parts) {
+    for (const training::TrainedPart& part : settings_.parts) {
       queue_->zero(gradient_.data() + done, part.begin - done);
       done = part.end;
     }
@@ -127,24 +115,23 @@ void ModelTraining<T, Queue>::take_step(double rate) {
   row_sums(sums_scratch_, network_.losses(), 1, samples, sums);
   row_sums(sums_scratch_, network_.wrong(), 1, samples, sums + 1);
   row_sums<true>(sums_scratch_, gradient_.data(), 1, size(), sums + 2);
-  queue_->run(JudgeStep{
-      sums, sums + 1, sums + 2, 1 / static_cast<double>(samples), settings_.clip, status_.data()});
+  queue_->run(JudgeStep{sums,
+                        sums + 1,
+                        sums + 2,
+                        1 / static_cast<double>(samples),
+                        settings_.options.clip,
+                        status_.data()});
   ++steps_;
   OptimizerStep<T> step;
-  step.kind = settings_.kind;
-  step.beta1 = settings_.beta1;
-  step.beta2 = settings_.beta2;
-  step.epsilon = settings_.epsilon;
-  step.momentum = settings_.momentum;
-  step.weight_decay = settings_.weight_decay;
-  step.bias1 = 1 - std::pow(settings_.beta1, static_cast<double>(steps_));
-  step.bias2 = 1 - std::pow(settings_.beta2, static_cast<double>(steps_));
+  step.options = settings_.options;
+  step.bias1 = 1 - std::pow(settings_.options.beta1, static_cast<double>(steps_));
+  step.bias2 = 1 - std::pow(settings_.options.beta2, static_cast<double>(steps_));
   step.gradient = gradient_.data();
   step.first = first_.data();
   step.second = second_.data();
   step.parameters = parameters_.data();
   step.status = status_.data();
-  for (const TrainedPart& part : settings_.parts) {
+  for (const training::TrainedPart& part : settings_.parts) {
     step.begin = part.begin;
     step.end = part.end;
     step.rate = rate * part.factor;

@@ -6,7 +6,7 @@
 
 #include "attention_layer.hpp"
 #include "linear_layer.hpp"
-#include "matapprox/attention/choices.hpp"
+#include "matapprox/attention/options.hpp"
 
 namespace matapprox::cuda {
 
@@ -19,7 +19,7 @@ enum class HeadMechanism {
   kSimpletron,
   kTokenwise
 };
-using LengthScale = attention::SimpletronScale;
+using attention::SimpletronScale;
 
 /// A multi-head layer with the structure of the library's MultiHead.
 struct MultiHeadShape {
@@ -32,11 +32,11 @@ struct MultiHeadShape {
   double attention_dropout = 0;  ///< softmax and linformer only
   Index tile = 0;  ///< keys that softmax processes at a time, a multiple of 64; 0: automatic
   Index rank = 0;  ///< number of mixtures of linformer
-  bool mixtures_of_heads = false;          ///< each head has its own E and F
-  bool shared_by_layers = false;           ///< all layers share E and F
-  bool tied = false;                       ///< F = E
-  Index features = 0;                      ///< number of features of performer
-  LengthScale scale = LengthScale::kNone;  ///< simpletron only
+  bool mixtures_of_heads = false;                  ///< each head has its own E and F
+  bool shared_by_layers = false;                   ///< all layers share E and F
+  bool tied = false;                               ///< F = E
+  Index features = 0;                              ///< number of features of performer
+  SimpletronScale scale = SimpletronScale::kNone;  ///< simpletron only
 
   // Slots of the parameters.
   LinearSlots query;

@@ -32,9 +32,6 @@ class Network {
   template <class Number>
   using Array = decltype(std::declval<const Queue&>().template array<Number>(0));
   using NetworkPass = Pass<T, Queue>;
-  /// Numbers of dropouts, as in the library's Model. Those of the blocks are between these two.
-  static constexpr Index kEmbeddingDropout = 0;
-  static constexpr Index kHeadDropout = Index{1} << 20;
 
   NetworkPass pass(const T* parameters, T* gradient) {
     NetworkPass pass;
@@ -45,7 +42,7 @@ class Network {
     pass.sequences = model_.sequences();
     pass.length = model_.length;
     pass.seed = seed_;
-    pass.numbers = {first_sample_, model_.pairs};
+    pass.numbers = {first_sample_, model_.pairs()};
     pass.scratch = &scratch_;
     pass.work = &work_;
     return pass;
@@ -68,19 +65,25 @@ class Network {
   }
   void drop_tokens(const NetworkPass& pass, T* x) const {
     drop(pass,
-         model_.embedding_dropout,
-         kEmbeddingDropout,
+         model_.options.embedding_dropout,
+         attention::kEmbeddingDropout,
          model_.length,
          model_.rows(),
-         model_.width,
+         model_.options.width,
          x);
   }
   void drop_pooled(const NetworkPass& pass, T* x) const {
     NetworkPass own = pass;
     own.numbers.pairs = false;  // rows are samples
-    drop(own, model_.head_dropout, kHeadDropout, 1, model_.samples, model_.joined(), x);
+    drop(own,
+         model_.options.head_dropout,
+         attention::kHeadDropout,
+         1,
+         model_.samples,
+         model_.joined(),
+         x);
   }
-  const T* joined() const { return model_.pairs ? joined_.data() : pooled_.data(); }
+  const T* joined() const { return model_.pairs() ? joined_.data() : pooled_.data(); }
   void embed(const NetworkPass& pass);
   void head(const NetworkPass& pass);
   void evaluate_loss();
@@ -120,7 +123,7 @@ class Network {
 
 /// Returns the width of the widest tokens.
 inline Index widest_tokens(const ModelShape& model) {
-  Index widest = model.width;
+  Index widest = model.options.width;
   for (const BlockShape& block : model.blocks) widest = std::max(widest, block.width_out());
   return widest;
 }
@@ -133,28 +136,33 @@ Network<T, Queue>::Network(const Queue& queue, ModelShape model)
       scratch_(queue),
       work_(queue),
       blocks_(make_blocks<T>(queue, model_.blocks, model_.sequences(), model_.length)),
-      pool_(queue, model_.pool, model_.sequences(), model_.width_out()),
+      pool_(queue, model_.options.pool, model_.sequences(), model_.width_out()),
       position_encoding_(
           queue.template array<T>(static_cast<Index>(model_.position_encoding.size()))),
-      tokens_(queue.template array<T>(model_.rows() * model_.width)),
-      normed_(queue.template array<T>(model_.final_norm ? model_.rows() * model_.width_out() : 0)),
+      tokens_(queue.template array<T>(model_.rows() * model_.options.width)),
+      normed_(
+          queue.template array<T>(model_.final_norm() ? model_.rows() * model_.width_out() : 0)),
       pooled_(queue.template array<T>(model_.sequences() * model_.pooled())),
-      joined_(queue.template array<T>(model_.pairs ? model_.samples * model_.joined() : 0)),
+      joined_(queue.template array<T>(model_.pairs() ? model_.samples * model_.joined() : 0)),
       read_(queue.template array<T>(model_.samples * model_.joined())),
-      activated_(queue.template array<T>(model_.pooler ? model_.samples * model_.joined() : 0)),
+      activated_(
+          queue.template array<T>(model_.options.pooler ? model_.samples * model_.joined() : 0)),
       d_pooled_(queue.template array<T>(model_.sequences() * model_.pooled())),
-      d_joined_(queue.template array<T>(model_.pairs ? model_.samples * model_.joined() : 0)),
-      d_read_(queue.template array<T>(model_.pooler ? model_.samples * model_.joined() : 0)),
+      d_joined_(queue.template array<T>(model_.pairs() ? model_.samples * model_.joined() : 0)),
+      d_read_(
+          queue.template array<T>(model_.options.pooler ? model_.samples * model_.joined() : 0)),
       out_(queue.template array<T>(model_.samples * model_.outputs)),
       d_out_(queue.template array<T>(model_.samples * model_.outputs)),
       d_tokens_(queue.template array<T>(model_.rows() * widest_tokens(model_))),
       d_below_(queue.template array<T>(model_.rows() * widest_tokens(model_))),
       losses_(queue.template array<double>(model_.samples)),
       wrong_(queue.template array<double>(model_.samples)) {
-  if (model_.embedding_norm)
-    embedding_norm_.emplace(queue, model_.embedding_norm_places, model_.epsilon, model_.rows());
-  if (model_.final_norm) norm_.emplace(queue, model_.norm, model_.epsilon, model_.rows());
-  if (model_.head_hidden > 0)
+  if (model_.options.embedding.norm)
+    embedding_norm_.emplace(
+        queue, model_.embedding_norm_places, model_.options.block.norm_epsilon, model_.rows());
+  if (model_.final_norm())
+    norm_.emplace(queue, model_.norm, model_.options.block.norm_epsilon, model_.rows());
+  if (model_.head_hidden() > 0)
     head_.emplace(queue, model_.head_hidden_layer, model_.head, model_.samples);
   const std::vector<T> position_encoding(model_.position_encoding.begin(),
                                          model_.position_encoding.end());
@@ -204,18 +212,18 @@ void Network<T, Queue>::embed(const NetworkPass& pass) {
     rows.x = tokens_.data();
     rows.bias = pass.parameters + model_.feature.bias.offset;
   }
-  if (model_.cls_token) rows.cls = pass.parameters + model_.cls.offset;
-  if (model_.learned_positions) rows.positions = pass.parameters + model_.position.offset;
+  if (model_.options.embedding.cls_token) rows.cls = pass.parameters + model_.cls.offset;
+  if (model_.learned_positions()) rows.positions = pass.parameters + model_.position.offset;
   if (position_encoding_.size() > 0) rows.positions = position_encoding_.data();
-  if (model_.segments > 0) {
+  if (model_.options.embedding.segments > 0) {
     rows.segment = pass.parameters + model_.segment.offset;
     rows.segments = inputs_.segments();
   }
   rows.length = model_.length;
   rows.mask = pass.mask;
   rows.y = tokens_.data();
-  rows.columns = model_.width;
-  for_each_piece<T>(*queue_, model_.rows(), model_.width, rows);
+  rows.columns = model_.options.width;
+  for_each_piece<T>(*queue_, model_.rows(), model_.options.width, rows);
   if (embedding_norm_) embedding_norm_->forward(pass, tokens_.data(), tokens_.data());
   drop_tokens(pass, tokens_.data());
 }
@@ -224,13 +232,13 @@ template <class T, class Queue>
 void Network<T, Queue>::head(const NetworkPass& pass) {
   const Index samples = model_.samples;
   const Index in = model_.joined();
-  if (model_.pairs) {
+  if (model_.pairs()) {
     for_each_piece<T>(*queue_,
                       samples,
                       model_.pooled(),
                       JoinTexts<T>{pooled_.data(), joined_.data(), model_.pooled()});
   }
-  if (model_.pooler) {
+  if (model_.options.pooler) {
     multiply_by_weight(pass, model_.pooler_places, joined(), samples, activated_.data());
     for_each_piece<T>(
         *queue_,
@@ -238,7 +246,7 @@ void Network<T, Queue>::head(const NetworkPass& pass) {
         in,
         BiasTanh<T>{activated_.data(), pass.parameters + model_.pooler_places.bias.offset, in});
   }
-  queue_->copy(model_.pooler ? activated_.data() : joined(), samples * in, read_.data());
+  queue_->copy(model_.options.pooler ? activated_.data() : joined(), samples * in, read_.data());
   drop_pooled(pass, read_.data());
   if (head_) {
     head_->forward(pass, read_.data(), out_.data());
@@ -251,8 +259,8 @@ void Network<T, Queue>::head(const NetworkPass& pass) {
 template <class T, class Queue>
 void Network<T, Queue>::evaluate_loss() {
   LossOfRows<T> loss;
-  loss.kind = model_.loss;
-  loss.smoothing = model_.smoothing;
+  loss.kind = model_.loss.kind;
+  loss.smoothing = model_.loss.label_smoothing;
   loss.tolerance = model_.tolerance;
   loss.weight = 1 / static_cast<double>(model_.samples);
   loss.rows = model_.samples;
@@ -270,22 +278,22 @@ void Network<T, Queue>::evaluate_loss() {
 template <class T, class Queue>
 void Network<T, Queue>::head_backward(const NetworkPass& pass) {
   const Index samples = model_.samples;
-  T* d_joined = model_.pairs ? d_joined_.data() : d_pooled_.data();
-  T* d_read = model_.pooler ? d_read_.data() : d_joined;
+  T* d_joined = model_.pairs() ? d_joined_.data() : d_pooled_.data();
+  T* d_read = model_.options.pooler ? d_read_.data() : d_joined;
   if (head_) {
     head_->backward(pass, read_.data(), d_out_.data(), d_read);
   } else {
     linear_backward(pass, model_.head, read_.data(), d_out_.data(), samples, d_read);
   }
   drop_pooled(pass, d_read);
-  if (model_.pooler) {
+  if (model_.options.pooler) {
     for_each_piece<T>(*queue_,
                       samples,
                       model_.joined(),
                       TanhBackward<T>{activated_.data(), d_read, model_.joined()});
     linear_backward(pass, model_.pooler_places, joined(), d_read, samples, d_joined);
   }
-  if (model_.pairs) {
+  if (model_.pairs()) {
     for_each_piece<T>(
         *queue_,
         samples,
@@ -297,7 +305,7 @@ void Network<T, Queue>::head_backward(const NetworkPass& pass) {
 template <class T, class Queue>
 void Network<T, Queue>::embed_backward(const NetworkPass& pass) {
   const Index rows = model_.rows();
-  const Index d = model_.width;
+  const Index d = model_.options.width;
   T* d_tokens = d_tokens_.data();
   drop_tokens(pass, d_tokens);
   if (embedding_norm_) embedding_norm_->backward(pass, d_tokens, d_tokens);
@@ -309,7 +317,7 @@ void Network<T, Queue>::embed_backward(const NetworkPass& pass) {
     clear.columns = d;
     for_each_piece<T>(*queue_, rows, d, clear);
   }
-  if (model_.learned_positions) {
+  if (model_.learned_positions()) {
     column_sums(scratch_,
                 d_tokens,
                 nullptr,
@@ -318,7 +326,7 @@ void Network<T, Queue>::embed_backward(const NetworkPass& pass) {
                 model_.length * d,
                 pass.gradient + model_.position.offset);
   }
-  if (model_.cls_token) {
+  if (model_.options.embedding.cls_token) {
     T* first = work_.take(kPooledTokens, model_.sequences() * d);
     for_each_piece<T>(*queue_,
                       model_.sequences(),
@@ -327,7 +335,7 @@ void Network<T, Queue>::embed_backward(const NetworkPass& pass) {
     column_sums(
         scratch_, first, nullptr, 1, model_.sequences(), d, pass.gradient + model_.cls.offset);
   }
-  if (model_.segments > 0) {
+  if (model_.options.embedding.segments > 0) {
     inputs_.segment_order().gradient(scratch_, d_tokens, d, pass.gradient + model_.segment.offset);
   }
   if (model_.vocabulary > 0) {

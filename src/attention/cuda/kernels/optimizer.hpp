@@ -2,11 +2,11 @@
 
 #include "device/cuda/kernels/functions.hpp"
 #include "device/cuda/kernels/grid.hpp"
-#include "matapprox/attention/choices.hpp"
+#include "matapprox/attention/options.hpp"
 
 namespace matapprox::cuda {
 
-using StepKind = training::OptimizerKind;
+using training::OptimizerKind;
 
 /// Status of the steps of a run. It stays on the device until the host reads it.
 struct StepStatus {
@@ -51,13 +51,8 @@ struct JudgeStep {
 template <class T>
 struct OptimizerStep {
   static constexpr int kThreads = 256;
-  StepKind kind = StepKind::kAdam;
+  training::OptimizerOptions options;
   double rate = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double momentum = 0.9;
-  double weight_decay = 0;
   double bias1 = 1;  ///< 1 - beta1^t
   double bias2 = 1;
   Index begin = 0;
@@ -74,21 +69,21 @@ struct OptimizerStep {
     const Index i = begin + place.block * kThreads + place.thread;
     if (i >= end || status->stopped > 0) return;
     const auto x = static_cast<double>(parameters[i]);
-    const bool apart = kind == StepKind::kAdamW;
+    const bool apart = options.kind == OptimizerKind::kAdamW;
     const double g =
-        status->scale * static_cast<double>(gradient[i]) + (apart ? 0 : weight_decay * x);
+        status->scale * static_cast<double>(gradient[i]) + (apart ? 0 : options.weight_decay * x);
     double change = 0;
-    if (kind == StepKind::kSgd) {
-      change = momentum * static_cast<double>(first[i]) + g;
+    if (options.kind == OptimizerKind::kSgd) {
+      change = options.momentum * static_cast<double>(first[i]) + g;
       first[i] = static_cast<T>(change);
     } else {
-      const double m = beta1 * static_cast<double>(first[i]) + (1 - beta1) * g;
-      const double v = beta2 * static_cast<double>(second[i]) + (1 - beta2) * g * g;
+      const double m = options.beta1 * static_cast<double>(first[i]) + (1 - options.beta1) * g;
+      const double v = options.beta2 * static_cast<double>(second[i]) + (1 - options.beta2) * g * g;
       first[i] = static_cast<T>(m);
       second[i] = static_cast<T>(v);
-      change = m / bias1 / (sqrt_of(v / bias2) + epsilon);
+      change = m / bias1 / (sqrt_of(v / bias2) + options.epsilon);
     }
-    if (apart) change += weight_decay * x;
+    if (apart) change += options.weight_decay * x;
     parameters[i] = static_cast<T>(x - rate * change);
   }
 };

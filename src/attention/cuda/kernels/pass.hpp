@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "attention/layers/constants.hpp"
 #include "device/cuda/kernels/reductions.hpp"
 
 namespace matapprox::cuda {
@@ -64,10 +65,9 @@ enum WorkNumber : std::size_t {
 struct SampleNumbers {
   Index first = 0;
   bool pairs = false;  ///< sequences are both texts of a sample, one after the other
-
-  static constexpr Index kSecondText = Index{1} << 46;
   MATAPPROX_HD Index of(Index sequence) const {
-    return pairs ? first + sequence / 2 + (sequence % 2) * kSecondText : first + sequence;
+    return pairs ? first + sequence / 2 + (sequence % 2) * attention::kSecondText
+                 : first + sequence;
   }
 };
 

@@ -114,7 +114,7 @@ struct MatrixPeaks {
 /// `places` gives for its matrix. Rows of padding are 0 unless the mask is null.
 template <class T>
 struct ExponentialFeatures {
-  static constexpr T kMinFeature = T(1e-4);
+  static constexpr T kMinFeature = T(attention::kMinFeature);
   const T* peaks = nullptr;
   const std::int32_t* places = nullptr;
   const std::uint8_t* mask = nullptr;

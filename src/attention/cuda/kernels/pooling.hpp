@@ -2,7 +2,7 @@
 
 #include "device/cuda/kernels/reductions.hpp"
 #include "elementwise.hpp"
-#include "matapprox/attention/choices.hpp"
+#include "matapprox/attention/options.hpp"
 #include "pass.hpp"
 
 namespace matapprox::cuda {
@@ -10,11 +10,11 @@ namespace matapprox::cuda {
 /// Pooling of a sample: all rows one after the other, the first row, the mean of the tokens, the
 /// largest entry of each column among the tokens, or both of these, the largest first. Padding
 /// counts as 0 in the first two and is left out of the others. kNone is not supported.
-using TokenPool = attention::Pool;
+using attention::Pool;
 
-inline Index pooled_width(TokenPool pool, Index width, Index length) {
-  if (pool == TokenPool::kFlatten) return width * length;
-  return pool == TokenPool::kMaxMean ? 2 * width : width;
+inline Index pooled_width(Pool pool, Index width, Index length) {
+  if (pool == Pool::kFlatten) return width * length;
+  return pool == Pool::kMaxMean ? 2 * width : width;
 }
 
 /// Row i of y = factor[i] times row i * stride of x. Rows of padding are 0. A null factor is 1.
@@ -209,7 +209,7 @@ struct JoinTextsBackward {
 template <class T, class Queue>
 class PoolLayer {
  public:
-  PoolLayer(const Queue& queue, TokenPool pool, Index samples, Index width)
+  PoolLayer(const Queue& queue, Pool pool, Index samples, Index width)
       : pool_(pool),
         width_(width),
         places_(queue.template array<std::int32_t>(has_largest() ? samples * width : 0)) {}
@@ -217,40 +217,40 @@ class PoolLayer {
   /// Y is samples x pooled_width.
   void forward(const Pass<T, Queue>& pass, const T* x, T* y) {
     switch (pool_) {
-      case TokenPool::kFlatten:
+      case Pool::kFlatten:
         take(pass, pass.rows(), {x, nullptr, pass.mask, 1, y, width_, width_});
         break;
-      case TokenPool::kCls:
+      case Pool::kCls:
         take(pass, pass.sequences, {x, nullptr, pass.mask, pass.length, y, width_, width_});
         break;
-      case TokenPool::kMean:
+      case Pool::kMean:
         take_mean(pass, x, y);
         break;
-      case TokenPool::kMax:
+      case Pool::kMax:
         take_largest(pass, x, y);
         break;
-      case TokenPool::kMaxMean:
+      case Pool::kMaxMean:
         take_largest(pass, x, y);
         take_mean(pass, x, y + width_);
         break;
-      case TokenPool::kNone:
+      case Pool::kNone:
         break;
     }
   }
   /// Computes dX from dY.
   void backward(const Pass<T, Queue>& pass, const T* dy, T* dx) const {
-    if (pool_ == TokenPool::kFlatten) {
+    if (pool_ == Pool::kFlatten) {
       take(pass, pass.rows(), {dy, nullptr, pass.mask, 1, dx, width_, width_});
       return;
     }
     SpreadRows<T> spread;
-    spread.first_only = pool_ == TokenPool::kCls;
+    spread.first_only = pool_ == Pool::kCls;
     if (has_largest()) {
       spread.d_largest = dy;
       spread.places = places_.data();
     }
-    if (pool_ != TokenPool::kMax) spread.dy = pool_ == TokenPool::kMaxMean ? dy + width_ : dy;
-    if (pool_ != TokenPool::kCls) spread.factor = pass.shares;
+    if (pool_ != Pool::kMax) spread.dy = pool_ == Pool::kMaxMean ? dy + width_ : dy;
+    if (pool_ != Pool::kCls) spread.factor = pass.shares;
     spread.mask = pass.mask;
     spread.length = pass.length;
     spread.dx = dx;
@@ -262,7 +262,7 @@ class PoolLayer {
  private:
   using Places = decltype(std::declval<const Queue&>().template array<std::int32_t>(0));
 
-  bool has_largest() const { return pool_ == TokenPool::kMax || pool_ == TokenPool::kMaxMean; }
+  bool has_largest() const { return pool_ == Pool::kMax || pool_ == Pool::kMaxMean; }
   /// Distance between rows of Y, except for kFlatten.
   Index distance() const { return pooled_width(pool_, width_, 1); }
   void take(const Pass<T, Queue>& pass, Index rows, const TakeRows<T>& kernel) const {
@@ -288,7 +288,7 @@ class PoolLayer {
     pass.queue().run(kernel);
   }
 
-  TokenPool pool_;
+  Pool pool_;
   Index width_;
   Places places_;
 };

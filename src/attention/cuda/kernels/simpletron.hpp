@@ -11,7 +11,7 @@ struct ScaleByLength {
   const T* shares = nullptr;
   Index samples = 1;
   Index length = 1;
-  LengthScale scale = LengthScale::kNone;
+  SimpletronScale scale = SimpletronScale::kNone;
   T* y = nullptr;
   Index columns = 0;
 
@@ -21,8 +21,8 @@ struct ScaleByLength {
     const T own = shares[row / length % samples];
     const T share = own > T(0) ? own : T(1);
     T factor = T(1);
-    if (scale == LengthScale::kInverseSqrtLength) factor = sqrt_of(share);
-    if (scale == LengthScale::kInverseLength) factor = share;
+    if (scale == SimpletronScale::kInverseSqrtLength) factor = sqrt_of(share);
+    if (scale == SimpletronScale::kInverseLength) factor = share;
     auto numbers = load_numbers<T, kWidth>(x + (row * columns + column));
     for (int c = 0; c < kWidth; ++c) numbers.values[c] *= factor;
     store_numbers(numbers, y + (row * columns + column));
@@ -33,7 +33,7 @@ struct ScaleByLength {
 template <class T, class Queue>
 class SimpletronCore final : public HeadCore<T, Queue> {
  public:
-  SimpletronCore(const Queue& queue, const BilinearShape& shape, LengthScale scale)
+  SimpletronCore(const Queue& queue, const BilinearShape& shape, SimpletronScale scale)
       : shape_(shape),
         scale_(scale),
         scaled_(queue.template array<T>(shape.rows() * shape.values)),
@@ -69,7 +69,7 @@ class SimpletronCore final : public HeadCore<T, Queue> {
   }
 
   BilinearShape shape_;
-  LengthScale scale_;
+  SimpletronScale scale_;
   Array scaled_;
   Array state_;
 };

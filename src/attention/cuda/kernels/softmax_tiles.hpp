@@ -26,14 +26,14 @@ struct ProbabilityMask {
   Index samples = 1;
   Index layer = 0;
 
-  static constexpr std::uint32_t kStream = 20;
   /// Key of the matrix with this number. The matrices of all samples of a head follow each other,
   /// head after head.
   MATAPPROX_HD std::uint64_t key(Index matrix) const {
-    constexpr int kHeadBits = 24;
     const Index head = matrix / samples;
-    const RandomWords words = random_words_of(
-        seed, kStream, numbers.of(matrix - head * samples), (layer << kHeadBits) | head);
+    const RandomWords words = random_words_of(seed,
+                                              attention::kAttentionDropoutStream,
+                                              numbers.of(matrix - head * samples),
+                                              (layer << attention::kLayerShift) | head);
     return std::uint64_t{words.values[0]} | (std::uint64_t{words.values[1]} << 32);
   }
 };
@@ -77,8 +77,8 @@ struct ScoreTile {
     for (Index first = 0; first < keys; first += ScoreLanes::kBlock) {
       RandomWords words{};
       if (drops) {
-        words =
-            random_words_of(key, ProbabilityMask::kStream, query, (first_key + first) / 4 + lane);
+        words = random_words_of(
+            key, attention::kAttentionDropoutStream, query, (first_key + first) / 4 + lane);
       }
       for (int q = 0; q < 4; ++q) {
         const Index own = first + Index{q} * ScoreLanes::kLanes + lane;
