@@ -18,7 +18,6 @@
 namespace matapprox::app {
 namespace {
 
-using cuda::HostQueue;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -53,14 +52,13 @@ ExperimentOptions kept_in(const std::string& name) {
 
 /// Trains the rows with GPU kernels on the host; counts the trainers that were moved there.
 struct RunOnHost {
-  HostQueue queue;
   Index moved = 0;
   PlannedRows planned;
   std::atomic<bool> stop = false;
 
   ExperimentResult run(ExperimentOptions options) {
     options.use_gpu = [this](training::Trainer& trainer) {
-      trainer.use_backend(gpu_backend_on(queue));
+      trainer.use_backend(make_host_backend);
       ++moved;
       return std::string();
     };

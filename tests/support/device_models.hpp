@@ -8,15 +8,15 @@
 
 namespace matapprox {
 
-/// For Trainer::use_backend: takes steps with the kernels of a GPU on the host. The queue must
-/// outlive the trainer.
-inline training::Trainer::BackendMaker gpu_backend_on(const cuda::HostQueue& queue) {
-  return [&queue](const auto& model, const auto& task, const auto& options) {
-    return training::make_gpu_backend(
-        model, task, options, [&queue](const auto& shape, const auto& settings) {
-          return std::make_unique<cuda::TrainingSessionOn<cuda::HostQueue>>(queue, shape, settings);
-        });
-  };
+/// For Trainer::use_backend: takes steps with the kernels of a GPU on the host.
+inline std::unique_ptr<training::TrainingBackend> make_host_backend(
+    const training::Model<float>& model,
+    const tasks::Task& task,
+    const training::TrainingOptions& options) {
+  return training::make_gpu_backend(
+      model, task, options, [](const auto& shape, const auto& settings) {
+        return std::make_unique<cuda::TrainingSessionOn<cuda::HostQueue>>(shape, settings);
+      });
 }
 
 inline training::ModelDescription device_step_model() {

@@ -26,38 +26,53 @@ class TrainingSession {
   virtual StepStatus read_back(float* parameters, float* first, float* second) = 0;
 };
 
-/// A session on a queue. The queue must outlive it.
-template <class Queue>
+/// Calls a function; its exceptions remain unchanged.
+struct CallDirectly {
+  template <class Function>
+  auto operator()(const Function& function) const {
+    return function();
+  }
+};
+
+/// A session with a queue of its own. `Call` calls a function and translates its exceptions.
+template <class Queue, class Call = CallDirectly>
 class TrainingSessionOn final : public TrainingSession {
  public:
-  TrainingSessionOn(const Queue& queue, ModelShape model, StepSettings settings)
-      : training_(queue, std::move(model), std::move(settings)) {}
+  TrainingSessionOn(const ModelShape& model, const StepSettings& settings)
+      : training_(queue_, model, settings) {}
   const ModelShape& model() const override { return training_.network().model(); }
   void begin(const float* parameters,
              const float* first,
              const float* second,
              Index steps,
              std::uint64_t seed) override {
-    training_.set_parameters(parameters);
-    training_.set_means(first, second, steps);
-    training_.set_seed(seed);
-    training_.set_status({});
+    Call()([&] {
+      training_.set_parameters(parameters);
+      training_.set_means(first, second, steps);
+      training_.set_seed(seed);
+      training_.set_status({});
+    });
   }
   void step(const HostBatch<float>& batch, double rate) override {
-    training_.upload(batch);
-    training_.take_step(rate);
+    Call()([&] {
+      training_.upload(batch);
+      training_.take_step(rate);
+    });
   }
   StepStatus read_back(float* parameters, float* first, float* second) override {
-    const StepStatus status = training_.status();
-    StepStatus next;
-    next.stopped = status.stopped;
-    training_.set_status(next);
-    training_.parameters(parameters);
-    training_.means(first, second);
-    return status;
+    return Call()([&] {
+      const StepStatus status = training_.status();
+      StepStatus next;
+      next.stopped = status.stopped;
+      training_.set_status(next);
+      training_.parameters(parameters);
+      training_.means(first, second);
+      return status;
+    });
   }
 
  private:
+  Queue queue_;
   ModelTraining<float, Queue> training_;
 };
 

@@ -59,9 +59,9 @@ class CpuBackend final : public TrainingBackend {
   void step(std::span<const Index> samples, TrainingState& state) override {
     const Index number = state.optimizer.step + 1;
     const double loss = compute_gradient(samples, state);
-    if (!std::isfinite(loss)) throw not_finite("the loss", number);
+    if (!std::isfinite(loss)) throw_not_finite("the loss", number);
     const double norm = optimizer_.step(gradient_, steps_, state.optimizer, state.parameters);
-    if (!std::isfinite(norm)) throw not_finite("the gradient", number);
+    if (!std::isfinite(norm)) throw_not_finite("the gradient", number);
     state.loss_sum += loss;
     ++state.loss_steps;
   }
@@ -138,8 +138,8 @@ class CpuBackend final : public TrainingBackend {
 
 }  // namespace
 
-NumericalError not_finite(std::string_view what, Index step) {
-  return NumericalError(fmt::format(
+void throw_not_finite(std::string_view what, Index step) {
+  throw NumericalError(fmt::format(
       "training: {} is not finite at step {}; a smaller learning_rate or a clip may help",
       what,
       step));

@@ -14,8 +14,6 @@ namespace matapprox::cuda {
 
 namespace {
 
-using attention::BlockKind;
-using training::HeadKind;
 using training::ModelDescription;
 
 void require_on_device(bool good,

@@ -49,7 +49,7 @@ class GpuBackend final : public TrainingBackend {
     state.optimizer.step = read_steps_;
     state.loss_sum += status.loss_sum;
     state.loss_steps += steps;
-    if (status.stopped > 0) throw not_finite("the loss or its gradient", read_steps_ + 1);
+    if (status.stopped > 0) throw_not_finite("the loss or its gradient", read_steps_ + 1);
   }
 
  private:

@@ -44,7 +44,7 @@ std::unique_ptr<TrainingBackend> make_gpu_backend(const Model<float>& model,
                                                   const TrainingOptions& options,
                                                   const cuda::SessionMaker& make_session);
 
-/// The error of a step whose loss or gradient is not finite.
-NumericalError not_finite(std::string_view what, Index step);
+/// Throws the NumericalError of a step whose loss or gradient is not finite.
+[[noreturn]] void throw_not_finite(std::string_view what, Index step);
 
 }  // namespace matapprox::training

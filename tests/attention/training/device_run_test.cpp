@@ -48,10 +48,9 @@ struct RunOnDevice {
 
 /// Compares a run on the device, interrupted and resumed in between, with a run on the CPU.
 void expect_run_of_cpu(const ModelDescription& description, training::OptimizerKind optimizer) {
-  const HostQueue queue;
   RunOnDevice cpu(0.01, description, optimizer);
   RunOnDevice device(0.01, description, optimizer);
-  device.trainer->use_backend(gpu_backend_on(queue));
+  device.trainer->use_backend(make_host_backend);
   cpu.trainer->run(cpu.state, 5, {});
   std::atomic<bool> stop = false;
   training::TrainingControl control;
@@ -69,6 +68,22 @@ void expect_run_of_cpu(const ModelDescription& description, training::OptimizerK
   }
   for (std::size_t i = 0; i < cpu.state.parameters.size(); ++i)
     ASSERT_NEAR(device.state.parameters[i], cpu.state.parameters[i], 1e-3) << i;
+}
+
+TEST(DeviceRun, ARunMayChangeItsBackendBetweenSteps) {
+  RunOnDevice cpu(0.01);
+  RunOnDevice both(0.01);
+  cpu.trainer->run(cpu.state, 5, {});
+  std::atomic<bool> stop = false;
+  training::TrainingControl control;
+  control.stop = &stop;
+  control.progress = [&](const training::TrainingState& s) { stop = s.optimizer.step == 3; };
+  EXPECT_EQ(both.trainer->run(both.state, 5, control), training::TrainingEnd::kInterrupted);
+  both.trainer->use_backend(make_host_backend);
+  EXPECT_EQ(both.trainer->run(both.state, 5, {}), training::TrainingEnd::kSteps);
+  EXPECT_EQ(both.state.history.size(), cpu.state.history.size());
+  for (std::size_t i = 0; i < cpu.state.parameters.size(); ++i)
+    ASSERT_NEAR(both.state.parameters[i], cpu.state.parameters[i], 1e-3) << i;
 }
 
 TEST(DeviceRun, ARunIsThatOfTheCpu) {
@@ -110,9 +125,8 @@ TEST(DeviceRun, RandomWordsAreThoseOfTheLibrary) {
 }
 
 TEST(DeviceRun, ALossThatIsNotFiniteEndsARun) {
-  const HostQueue queue;
   RunOnDevice device(1e38);
-  device.trainer->use_backend(gpu_backend_on(queue));
+  device.trainer->use_backend(make_host_backend);
   EXPECT_THROW(device.trainer->run(device.state, 5, {}), NumericalError);
   EXPECT_GE(device.state.optimizer.step, 1);
   EXPECT_LT(device.state.optimizer.step, 4);

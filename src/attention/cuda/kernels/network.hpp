@@ -157,11 +157,10 @@ Network<T, Queue>::Network(const Queue& queue, ModelShape model)
       d_below_(queue.template array<T>(model_.rows() * widest_tokens(model_))),
       losses_(queue.template array<double>(model_.samples)),
       wrong_(queue.template array<double>(model_.samples)) {
+  const double epsilon = model_.options.block.norm_epsilon;
   if (model_.options.embedding.norm)
-    embedding_norm_.emplace(
-        queue, model_.embedding_norm_places, model_.options.block.norm_epsilon, model_.rows());
-  if (model_.final_norm())
-    norm_.emplace(queue, model_.norm, model_.options.block.norm_epsilon, model_.rows());
+    embedding_norm_.emplace(queue, model_.embedding_norm_places, epsilon, model_.rows());
+  if (model_.final_norm()) norm_.emplace(queue, model_.norm, epsilon, model_.rows());
   if (model_.head_hidden() > 0)
     head_.emplace(queue, model_.head_hidden_layer, model_.head, model_.samples);
   const std::vector<T> position_encoding(model_.position_encoding.begin(),
