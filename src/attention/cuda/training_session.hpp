@@ -34,8 +34,8 @@ struct CallDirectly {
   }
 };
 
-/// A session with a queue of its own. `Call` calls a function and translates its exceptions.
-template <class Queue, class Call = CallDirectly>
+/// A session with a queue of its own. `Guard` calls a function and translates its exceptions.
+template <class Queue, class Guard = CallDirectly>
 class TrainingSessionOn final : public TrainingSession {
  public:
   TrainingSessionOn(const ModelShape& model, const StepSettings& settings)
@@ -46,7 +46,7 @@ class TrainingSessionOn final : public TrainingSession {
              const float* second,
              Index steps,
              std::uint64_t seed) override {
-    Call()([&] {
+    Guard()([&] {
       training_.set_parameters(parameters);
       training_.set_means(first, second, steps);
       training_.set_seed(seed);
@@ -54,13 +54,13 @@ class TrainingSessionOn final : public TrainingSession {
     });
   }
   void step(const HostBatch<float>& batch, double rate) override {
-    Call()([&] {
+    Guard()([&] {
       training_.upload(batch);
       training_.take_step(rate);
     });
   }
   StepStatus read_back(float* parameters, float* first, float* second) override {
-    return Call()([&] {
+    return Guard()([&] {
       const StepStatus status = training_.status();
       StepStatus next;
       next.stopped = status.stopped;
