@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "best/candidates.hpp"
@@ -11,6 +12,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/methods/butterfly.hpp"
+#include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/kronecker.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/methods/wavelet.hpp"
@@ -36,9 +38,9 @@ constexpr double kOrthogonalizingRate = 5e9;
 constexpr Index kLargeForSvd = 1024;
 /// A candidate must beat this fraction of the best error to justify a much longer fit.
 constexpr double kNoBetter = 0.9;
-/// A Kronecker sum or a butterfly is tried only if its estimate is below this fraction of the best
-/// error: the singular values of samples decay faster than those of the whole, for noise in a
-/// Kronecker sum by sqrt(N / 512).
+/// A Kronecker sum or a butterfly is tried only if its estimate is below
+/// this fraction of the best error: the singular values of samples decay faster than those of the
+/// whole, for noise in a Kronecker sum by sqrt(N / 512).
 constexpr double kFarNearer = 0.3;
 /// A wavelet code is tried if its estimate is below this multiple of the best error: estimates
 /// rarely exceed the true error by more (camera, ship, bridge, attention, normal noise). A fit to a
@@ -46,6 +48,8 @@ constexpr double kFarNearer = 0.3;
 constexpr double kMayBeNearer = 1.15;
 constexpr double kMayBeNearerIfSmall = 3;
 constexpr double kSmallForWavelets = 0x1p20;
+/// Blocks with outliers are tried if their estimate, that of low rank, is below the best error.
+constexpr double kLowRankIsNearer = 1;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
 
@@ -87,6 +91,12 @@ Vector values_of(const Approximation& triplets) {
     if (const auto* S = std::get_if<Vector>(factor.value.get())) return S->cwiseAbs();
   }
   return {};
+}
+
+bool has_option(const BestCandidate& candidate, std::string_view name) {
+  return std::any_of(candidate.options.begin(), candidate.options.end(), [&](const auto& option) {
+    return option.first == name;
+  });
 }
 
 // ---- The rules of methods
@@ -235,6 +245,11 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
   if (candidate.method == "butterfly") {
     return by_samples(now, kFarNearer, [&](double bytes, double enough) {
       return butterfly_error_estimate(now.A, bytes, enough, now.options.seed);
+    });
+  }
+  if (candidate.method == "hierarchical" && has_option(candidate, "outliers")) {
+    return by_samples(now, kLowRankIsNearer, [&](double bytes, double /*enough*/) {
+      return outlier_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "wavelet") {

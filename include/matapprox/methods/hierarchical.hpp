@@ -29,6 +29,8 @@ struct HierarchicalOptions {
   Index leaf = 0;  ///< smallest side of a block; 0: 32, or 16 if min(m, n) < 300
   /// Allowed bits per value, each of 1..16, 32 or 64.
   std::vector<Index> widths = {3, 4, 6, 8, 12, 16, 32, 64};
+  /// Entries that stand out from a matrix of low rank are stored by themselves.
+  bool outliers = false;
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
 };
@@ -56,6 +58,13 @@ struct HierarchicalOptions {
 /// column (as for chord), the same for rows and columns; auto is points for kernel matrices, else
 /// natural.
 ///
+/// outliers: A = R + S. Alternating projections [NNSAJ14] fit ranks 1, 2, 4, ..., 32 to A without
+/// the entries that stand out from that fit; of these ranks, the one whose R, at low rank, and
+/// whose outliers S are expected to take the fewest bytes or to have the least error decides. R is
+/// then divided into blocks, in natural order, and S is a layer of one sparse leaf. Cost: about 30
+/// randomized SVDs; 24 m n bytes. Without outliers, or if they are above 10 % of the entries, the
+/// result is that of outliers = false.
+///
 /// The result is one factor H, a BlockMatrix, or P^T H P with the permutation of an order; for a
 /// symmetric A the upper half is stored. Cost: one randomized SVD per level of the tree, of rank 48
 /// and more if worthwhile, for blocks whose smaller side is above 128, and all singular values of
@@ -71,5 +80,10 @@ struct HierarchicalOptions {
 Approximation hierarchical(const LinearOperator& A,
                            const HierarchicalOptions& options = {},
                            const RunControl& control = {});
+
+/// Estimate of the relative Frobenius error of hierarchical() with outliers within that many bytes,
+/// from a sample of at most 256 x 256 entries: that of its R at low rank and of its S; 1 if nothing
+/// stands out. A must be in memory. Cost: some 10 ms.
+double outlier_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed);
 
 }  // namespace matapprox

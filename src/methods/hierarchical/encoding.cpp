@@ -311,6 +311,13 @@ void encode_sparse(
   }
 }
 
+void append_leaf(const EncodedLeaf& leaf, BlockMatrix::Content& content) {
+  content.leaves.push_back(leaf.leaf);
+  content.bits.insert(content.bits.end(), leaf.bits.begin(), leaf.bits.end());
+  content.scales.insert(content.scales.end(), leaf.scales.begin(), leaf.scales.end());
+  content.data.insert(content.data.end(), leaf.data.begin(), leaf.data.end());
+}
+
 // ---------------------------------------------------------------------------- The whole matrix
 
 namespace {
@@ -351,13 +358,6 @@ void encode_triplets(const BlockTree& tree,
   } else {
     result.squared_error = rest.squaredNorm();
   }
-}
-
-void append_leaf(const EncodedLeaf& leaf, BlockMatrix::Content& content) {
-  content.leaves.push_back(leaf.leaf);
-  content.bits.insert(content.bits.end(), leaf.bits.begin(), leaf.bits.end());
-  content.scales.insert(content.scales.end(), leaf.scales.begin(), leaf.scales.end());
-  content.data.insert(content.data.end(), leaf.data.begin(), leaf.data.end());
 }
 
 /// Encodes nodes on the workers; nodes that store nothing need no work.

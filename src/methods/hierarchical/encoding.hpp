@@ -57,6 +57,9 @@ void encode_dense(const ConstBlock& B, bool on_diagonal, int bits, EncodedLeaf& 
 void encode_sparse(
     const ConstBlock& B, bool on_diagonal, double square_cutoff, int bits, EncodedLeaf& leaf);
 
+/// Appends the arrays of a leaf to those of a block matrix.
+void append_leaf(const EncodedLeaf& leaf, BlockMatrix::Content& content);
+
 // ---------------------------------------------------------------------------- The whole matrix
 
 /// A block matrix B and its distance from the approximated matrix A.

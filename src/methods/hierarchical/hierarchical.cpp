@@ -19,6 +19,7 @@
 #include "methods/hierarchical/block_fit.hpp"
 #include "methods/hierarchical/blocks.hpp"
 #include "methods/hierarchical/kernel_blocks.hpp"
+#include "methods/hierarchical/outliers.hpp"
 #include "methods/hierarchical/peeling.hpp"
 #include "methods/hierarchical/workers.hpp"
 #include "methods/order/graph_order.hpp"
@@ -238,6 +239,8 @@ void HierarchicalOptions::visit(OptionVisitor& v) {
                "entries; auto: points for kernel matrices, else natural");
   v.visit("leaf", leaf, "smallest side of a block; 0: 32, or 16 for small matrices");
   v.visit("widths", widths, "allowed numbers of bits per value, each of 1..16, 32, 64");
+  v.visit(
+      "outliers", outliers, "store entries that stand out from a matrix of low rank by themselves");
   v.visit("seed", seed, "seed of the randomized SVDs");
 }
 
@@ -256,6 +259,10 @@ Approximation hierarchical(const LinearOperator& A,
           A.rows(),
           A.cols());
   const Index leaf = leaf_side(A, options);
+  if (options.outliers) {
+    const StopScope scope(control, kHierarchical);
+    return blocks::with_outliers(A, options, budget_bytes(A, options.budget), control);
+  }
   const std::vector<Index> order = block_order(A, options.order, leaf, control);
   const StopScope scope(control, kHierarchical);
   const OrderedBlocks ordered(

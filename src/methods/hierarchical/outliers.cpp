@@ -1,0 +1,353 @@
+#include "methods/hierarchical/outliers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "factors/quantizer.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/factors/packing.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "methods/dense_matrix.hpp"
+#include "methods/finite.hpp"
+#include "methods/hierarchical/encoding.hpp"
+#include "operators/symmetry.hpp"
+
+namespace matapprox {
+namespace blocks {
+namespace {
+
+constexpr const char* kOutliers = "hierarchical";
+/// Ranks of the search: 1, 2, 4, ..., and at most this share of the smaller side.
+constexpr Index kMaxRank = 32;
+constexpr double kMaxRankShare = 0.25;
+/// Rounds for a rank, unless the number of outliers settles before.
+constexpr int kMaxRounds = 6;
+constexpr Index kPowerIterations = 2;
+/// An entry stands out if it exceeds this many times the typical entry of the singular triplets
+/// that are not fitted yet.
+constexpr double kStandsOut = 2;
+/// More outliers than this share of the entries are no outliers.
+constexpr double kMaxShare = 0.1;
+/// Least threshold, relative to the largest entry: rounding errors do not stand out.
+constexpr double kRoundingOfEntries = 1e-13;
+/// Bytes of the position of an outlier, and of its part of a scale.
+constexpr double kPositionBytes = 1.3;
+constexpr double kScaleBytes = 2.0 / 64;
+constexpr std::array<int, 6> kOutlierWidths{4, 6, 8, 12, 16, 32};
+constexpr Index kSplitPanel = 64;
+/// Side of the sample that the error is estimated from.
+constexpr Index kSampleSide = 256;
+
+struct Outlier {
+  Index row = 0;
+  double value = 0;
+};
+
+/// A = rest + outliers; of a symmetric matrix, the outliers with row <= column.
+struct Split {
+  Matrix rest;
+  std::vector<std::vector<Outlier>> columns;
+  Index count() const {
+    Index sum = 0;
+    for (const auto& column : columns) sum += static_cast<Index>(column.size());
+    return sum;
+  }
+};
+
+struct ScaledTriplets {
+  Matrix scaled_left;  ///< U diag(sigma)
+  Vector sigma;
+  Matrix right;
+};
+
+ScaledTriplets leading(const Matrix& A, Index rank, std::uint64_t seed) {
+  const DenseView view({A.data(), A.rows(), A.cols(), A.rows(), MemoryOrder::kColumns}, nullptr);
+  TruncatedSvdOptions options;
+  options.rank = rank;
+  options.algorithm = SvdAlgorithm::kRandomized;
+  options.power_iterations = kPowerIterations;
+  options.seed = seed;
+  const Approximation svd = truncated_svd(view, options);
+  const auto& factors = svd.factors();
+  const auto& U = std::get<Matrix>(*factors[0].value);
+  const auto& sigma = std::get<Vector>(*factors[1].value);
+  return {U * sigma.asDiagonal(), sigma, std::get<Matrix>(*factors[2].value)};
+}
+
+/// Puts the entries of A - L above the threshold among the outliers, where L has `rank` of the
+/// triplets; the rest of A has the entries of L there. Returns |rest - L|_F.
+double separate(const Matrix& A,
+                const ScaledTriplets& triplets,
+                Index rank,
+                double threshold,
+                bool symmetric,
+                Split& split) {
+  Vector squares = Vector::Zero(A.cols());
+  parallel_for((A.cols() + kSplitPanel - 1) / kSplitPanel, [&](Index panel) {
+    const Index first = panel * kSplitPanel;
+    const Index count = std::min(kSplitPanel, A.cols() - first);
+    const Matrix L =
+        kernels::product(triplets.scaled_left.leftCols(rank),
+                         triplets.right.middleRows(first, count).leftCols(rank).transpose());
+    for (Index j = first; j < first + count; ++j) {
+      auto& outliers = split.columns[static_cast<std::size_t>(j)];
+      outliers.clear();
+      for (Index i = 0; i < (symmetric ? j + 1 : A.rows()); ++i) {
+        const double difference = A(i, j) - L(i, j - first);
+        const bool stands_out = std::abs(difference) > threshold;
+        split.rest(i, j) = stands_out ? L(i, j - first) : A(i, j);
+        if (stands_out) {
+          outliers.push_back({i, difference});
+        } else {
+          squares(j) += (symmetric && i < j ? 2 : 1) * difference * difference;
+        }
+      }
+    }
+  });
+  if (symmetric) {
+    parallel_for(A.cols(), [&](Index j) {
+      for (Index i = j + 1; i < A.rows(); ++i) split.rest(i, j) = split.rest(j, i);
+    });
+  }
+  return std::sqrt(squares.sum());
+}
+
+/// Goal of a split: the least error within bytes, or the fewest bytes for an error.
+struct Goal {
+  double bytes = 0;
+  double tolerance = 0;  ///< absolute; 0: the bytes count
+  /// Size of the matrix; the split may be one of a sample.
+  Index rows = 0;
+  Index cols = 0;
+  bool symmetric = false;
+};
+
+/// Expected result of storing the rest at low rank and the outliers in `bits` bits.
+struct Expected {
+  double error = std::numeric_limits<double>::infinity();
+  double bytes = std::numeric_limits<double>::infinity();
+  int bits = 0;
+  bool beats(const Expected& other, const Goal& goal) const {
+    return goal.tolerance > 0 ? bytes < other.bytes : error < other.error;
+  }
+};
+
+/// A rest as a matrix of low rank: its singular values, and the norm of the difference.
+struct Spectrum {
+  Vector sigma;
+  double tail = 0;
+};
+
+/// Expected error of a split within that many bytes.
+Expected within_bytes(const Split& split,
+                      const Spectrum& spectrum,
+                      const Goal& goal,
+                      double bytes) {
+  const double ratio = static_cast<double>(goal.rows) * static_cast<double>(goal.cols) /
+                       static_cast<double>(split.rest.size());
+  double squares = 0;
+  for (const auto& column : split.columns) {
+    for (const Outlier& outlier : column) squares += outlier.value * outlier.value;
+  }
+  squares *= goal.symmetric ? 2 : 1;
+  const double stored = ratio * static_cast<double>(split.count());
+  const double norm = spectrum.sigma.norm();
+  Expected best;
+  for (const int bits : kOutlierWidths) {
+    const double taken = stored * (kPositionBytes + kScaleBytes + bits / 8.0);
+    if (taken >= bytes) break;
+    const PackingError packed =
+        packing_error(spectrum.sigma, norm, goal.rows, goal.cols, goal.symmetric, bytes - taken);
+    const double error =
+        std::sqrt(std::pow(norm * packed.expected, 2) + spectrum.tail * spectrum.tail +
+                  squares * quantization_noise(bits));
+    if (std::sqrt(ratio) * error < best.error) best = {std::sqrt(ratio) * error, bytes, bits};
+  }
+  return best;
+}
+
+Expected expected_of(const Split& split, const Spectrum& spectrum, const Goal& goal) {
+  if (goal.tolerance == 0) return within_bytes(split, spectrum, goal, goal.bytes);
+  constexpr int kHalvings = 12;
+  double enough = 8.0 * static_cast<double>(goal.rows) * static_cast<double>(goal.cols);
+  double few = 0;
+  Expected best;
+  for (int k = 0; k < kHalvings; ++k) {
+    const double bytes = k == 0 ? enough : (few + enough) / 2;
+    const Expected found = within_bytes(split, spectrum, goal, bytes);
+    if (found.error <= goal.tolerance) {
+      best = found;
+      enough = bytes;
+    } else if (k == 0) {
+      return best;
+    } else {
+      few = bytes;
+    }
+  }
+  return best;
+}
+
+/// The best split for a goal, by alternating projections [NNSAJ14]: a matrix of low rank is fitted
+/// to the rest, and the entries that stand out from it are separated, for ranks 1, 2, 4, ... and
+/// thresholds that decrease with the singular values not fitted yet. Nothing if no entry stands
+/// out, or too many.
+std::optional<std::pair<Split, Expected>> find_outliers(const Matrix& A,
+                                                        const Goal& goal,
+                                                        std::uint64_t seed) {
+  const auto side = static_cast<double>(std::min(A.rows(), A.cols()));
+  const auto max_rank = std::min(kMaxRank, static_cast<Index>(kMaxRankShare * side));
+  const double typical =
+      1 / std::sqrt(std::sqrt(static_cast<double>(A.rows()) * static_cast<double>(A.cols())));
+  const double least = kRoundingOfEntries * A.cwiseAbs().maxCoeff();
+  const auto most = static_cast<Index>(kMaxShare * static_cast<double>(A.size()));
+  Split split{A, std::vector<std::vector<Outlier>>(static_cast<std::size_t>(A.cols()))};
+  std::optional<std::pair<Split, Expected>> best;
+  for (Index rank = 1; rank <= max_rank; rank *= 2) {
+    Index count = -1;
+    Spectrum spectrum;
+    for (int round = 0; round < kMaxRounds; ++round) {
+      const ScaledTriplets triplets = leading(split.rest, rank + 1, seed);
+      if (triplets.sigma.size() <= rank) return best;
+      const double threshold =
+          kStandsOut * typical *
+          (triplets.sigma(rank) + std::ldexp(triplets.sigma(rank - 1), -round));
+      spectrum = {triplets.sigma.head(rank),
+                  separate(A, triplets, rank, std::max(threshold, least), goal.symmetric, split)};
+      const Index before = std::exchange(count, split.count());
+      if (count == before) break;
+    }
+    // Entries of the low-rank part stand out if the rank is too low.
+    if (count == 0 || count > most) continue;
+    const Expected expected = expected_of(split, spectrum, goal);
+    if (expected.bits > 0 && (!best || expected.beats(best->second, goal)))
+      best.emplace(split, expected);
+    if (spectrum.tail <= kRoundingOfEntries * spectrum.sigma(0)) break;
+  }
+  return best;
+}
+
+/// The outliers, times a factor, as a leaf of the whole matrix.
+EncodedLeaf leaf_of_outliers(const Split& split, bool symmetric, double factor, int bits) {
+  Matrix S = Matrix::Zero(split.rest.rows(), split.rest.cols());
+  for (Index j = 0; j < S.cols(); ++j) {
+    for (const Outlier& outlier : split.columns[static_cast<std::size_t>(j)])
+      S(outlier.row, j) = factor * outlier.value;
+  }
+  EncodedLeaf leaf;
+  leaf.leaf = {0, S.rows(), 0, S.cols(), LeafKind::kSparse, 0};
+  encode_sparse(S, symmetric, std::numeric_limits<double>::denorm_min(), bits, leaf);
+  return leaf;
+}
+
+/// Upper bound of the bytes that a leaf and a layer add.
+double bytes_of(const EncodedLeaf& leaf) {
+  constexpr std::size_t kLeafNumbers = 6 * 4;
+  constexpr std::size_t kLayerNumbers = 2 * 8;
+  return static_cast<double>(leaf.bits.size() + 2 * leaf.scales.size() + leaf.data.size() +
+                             kLeafNumbers + kLayerNumbers);
+}
+
+}  // namespace
+
+Approximation with_outliers(const LinearOperator& A,
+                            const HierarchicalOptions& options,
+                            double bytes,
+                            const RunControl& control) {
+  require(options.order == BlockOrder::kAuto || options.order == BlockOrder::kNatural,
+          "{}: outliers can only be separated in the natural order",
+          kOutliers);
+  HierarchicalOptions inner = options;
+  inner.outliers = false;
+  inner.order = BlockOrder::kNatural;
+  Matrix values = dense_matrix(A, kOutliers, control);
+  const double scale = unit_scale(values);
+  values *= scale;
+  const double norm = values.norm();
+  const bool symmetric = is_symmetric(A);
+  const Goal goal{bytes, options.frobenius_tolerance * norm, A.rows(), A.cols(), symmetric};
+  const auto found = find_outliers(values, goal, options.seed);
+  const auto described = [&](Approximation result, std::string form) {
+    Summary summary = result.summary;
+    summary.options = list_options(options);
+    summary.form = std::move(form);
+    return Approximation(result.factors(), std::move(summary));
+  };
+  if (!found) {
+    Approximation plain = hierarchical(A, inner, control);
+    std::string form = plain.summary.form + ", no outliers";
+    return described(std::move(plain), std::move(form));
+  }
+  values.resize(0, 0);
+  const auto& [split, expected] = *found;
+  const EncodedLeaf trial = leaf_of_outliers(split, symmetric, 1, expected.bits);
+  if (bytes_of(trial) >= bytes && options.budget.is_set()) return hierarchical(A, inner, control);
+  const double of_rest = split.rest.norm();
+  if (options.frobenius_tolerance > 0) {
+    constexpr double kMinShare = 0.5;
+    const double target = goal.tolerance * goal.tolerance;
+    const double left = std::max(target - trial.squared_error, kMinShare * target);
+    inner.frobenius_tolerance = of_rest > 0 ? std::min(std::sqrt(left) / of_rest, 0.999) : 0.5;
+  }
+  if (options.budget.is_set() || options.frobenius_tolerance == 0)
+    inner.budget = {StorageBudget::Unit::kBytes, bytes - bytes_of(trial), Precision::kDouble};
+  const Matrix& rest = split.rest;
+  const DenseView view({rest.data(), rest.rows(), rest.cols(), rest.rows(), MemoryOrder::kColumns},
+                       nullptr);
+  const Approximation fitted = hierarchical(view, inner, control);
+  const auto& blocks = std::get<BlockMatrix>(*fitted.factors().front().value);
+  BlockMatrix::Content content = blocks.content();
+  content.data.assign(blocks.data().begin(), blocks.data().end());
+  const EncodedLeaf leaf =
+      leaf_of_outliers(split, content.symmetric, 1 / content.unit, expected.bits);
+  if (content.layers.empty()) content.layers = {static_cast<Index>(content.leaves.size())};
+  content.layers.push_back(1);
+  append_leaf(leaf, content);
+  content.unit /= scale;
+  Summary summary = fitted.summary;
+  summary.options = list_options(options);
+  summary.form += fmt::format(", {} outliers", leaf.leaf.count);
+  summary.lower_bound = {};
+  summary.low_rank_bound = {};
+  return {{make_factor("H", BlockMatrix(std::move(content)))}, std::move(summary)};
+}
+
+}  // namespace blocks
+
+double outlier_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
+  const HeldEntries held(A, "hierarchical", {});
+  const auto drawn = [&](Index size, std::uint64_t sequence) {
+    std::vector<Index> all = index_range(0, size);
+    const Index count = std::min(size, blocks::kSampleSide);
+    for (Index k = 0; k < count; ++k) {
+      const Index other =
+          k + random_index(seed, RandomStream::kMeasureColumns, sequence, k, size - k);
+      std::swap(all[static_cast<std::size_t>(k)], all[static_cast<std::size_t>(other)]);
+    }
+    all.resize(static_cast<std::size_t>(count));
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  Matrix sample = held.values()(drawn(A.rows(), 0), drawn(A.cols(), 1));
+  sample *= unit_scale(sample);
+  const double norm = sample.norm();
+  if (norm == 0) return 1;
+  const blocks::Goal goal{bytes, 0, A.rows(), A.cols(), false};
+  const auto found = blocks::find_outliers(sample, goal, seed);
+  const double ratio = static_cast<double>(A.rows()) * static_cast<double>(A.cols()) /
+                       static_cast<double>(sample.size());
+  return found ? found->second.error / (std::sqrt(ratio) * norm) : 1;
+}
+
+}  // namespace matapprox

@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/methods/hierarchical.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "support/conversions.hpp"
+#include "support/expect_close.hpp"
+#include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr double kShareOfOutliers = 0.01;
+
+/// Rank 5, and 20 times larger numbers in place of one entry in a hundred.
+Matrix low_rank_and_outliers(Index n, bool symmetric) {
+  const Matrix W = test::random_matrix(n, 5, 1);
+  const Matrix V = symmetric ? W : test::random_matrix(n, 5, 2);
+  Matrix A = W * V.transpose();
+  const Matrix outliers = 20 * test::random_matrix(n, n, 3);
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < n; ++i) {
+      const bool mirrored = symmetric && i > j;
+      const Index row = mirrored ? j : i;
+      const Index column = mirrored ? i : j;
+      if (random_uniform(4, RandomStream::kGenerator, row, column) < kShareOfOutliers)
+        A(i, j) = outliers(row, column);
+    }
+  }
+  return A;
+}
+
+HierarchicalOptions within(double share, bool outliers = true) {
+  HierarchicalOptions options;
+  options.budget = {StorageBudget::Unit::kShare, share};
+  options.outliers = outliers;
+  return options;
+}
+
+double relative_distance(const Approximation& B, const Matrix& A) {
+  return (test::dense_of(B) - A).norm() / A.norm();
+}
+
+TEST(HierarchicalOutliers, SeparatesThemFromLowRank) {
+  for (const bool symmetric : {false, true}) {
+    const Index n = 600;
+    const Matrix A = low_rank_and_outliers(n, symmetric);
+    const double share = symmetric ? 0.006 : 0.012;
+    const Approximation B = hierarchical(DenseOperator(A), within(share));
+    EXPECT_LE(relative_distance(B, A), 1e-3) << symmetric;
+    EXPECT_GE(relative_distance(hierarchical(DenseOperator(A), within(share, false)), A), 0.3);
+    EXPECT_LE(static_cast<double>(B.storage().bytes), share * 8 * static_cast<double>(n * n));
+    const auto& blocks = std::get<BlockMatrix>(*B.factors().front().value);
+    EXPECT_EQ(blocks.symmetric(), symmetric);
+    const BlockLeaf& last = blocks.content().leaves.back();
+    EXPECT_EQ(last.kind, LeafKind::kSparse);
+    const double expected = kShareOfOutliers * static_cast<double>(n * n) / (symmetric ? 2 : 1);
+    EXPECT_NEAR(static_cast<double>(last.count), expected, 0.1 * expected);
+    const Matrix X = test::random_matrix(n, 3, 5);
+    EXPECT_CLOSE(blocks.apply(X), test::dense_of(B) * X, 1e-12);
+    EXPECT_CLOSE(blocks.apply_transpose(X), test::dense_of(B).transpose() * X, 1e-12);
+  }
+}
+
+TEST(HierarchicalOutliers, ReachATolerance) {
+  const Matrix A = low_rank_and_outliers(500, false);
+  HierarchicalOptions options;
+  options.frobenius_tolerance = 1e-2;
+  const Approximation plain = hierarchical(DenseOperator(A), options);
+  options.outliers = true;
+  const Approximation B = hierarchical(DenseOperator(A), options);
+  EXPECT_LE(relative_distance(B, A), 1e-2);
+  EXPECT_LE(B.storage().bytes, plain.storage().bytes / 10);
+}
+
+TEST(HierarchicalOutliers, ScaleDoesNotMatter) {
+  const Matrix A = low_rank_and_outliers(300, false);
+  const double reference = relative_distance(hierarchical(DenseOperator(A), within(0.02)), A);
+  for (const int exponent : {-900, 900}) {
+    const Matrix scaled = A * std::ldexp(1.0, exponent);
+    const Approximation B = hierarchical(DenseOperator(scaled), within(0.02));
+    const Matrix back = test::dense_of(B) * std::ldexp(1.0, -exponent);
+    EXPECT_NEAR((back - A).norm() / A.norm(), reference, 1e-12);
+  }
+}
+
+TEST(HierarchicalOutliers, WithoutAnyTheResultIsThatOfBlocks) {
+  for (const Matrix& A : {test::random_matrix(200, 300), Matrix(Matrix::Zero(40, 30))}) {
+    const Approximation B = hierarchical(DenseOperator(A), within(0.05));
+    EXPECT_EQ(test::dense_of(B),
+              test::dense_of(hierarchical(DenseOperator(A), within(0.05, false))));
+    EXPECT_NE(B.summary.form.find("no outliers"), std::string::npos);
+  }
+}
+
+TEST(HierarchicalOutliers, SameBitsForAnyNumberOfThreads) {
+  const Matrix A = low_rank_and_outliers(300, true);
+  const Matrix one = [&] {
+    const test::ThreadCount threads(1);
+    return test::dense_of(hierarchical(DenseOperator(A), within(0.02)));
+  }();
+  const test::ThreadCount threads(3);
+  EXPECT_EQ(test::dense_of(hierarchical(DenseOperator(A), within(0.02))), one);
+}
+
+// The estimate is that of low rank, from a sample; samples of noise must not promise anything.
+TEST(HierarchicalOutliers, EstimateIsNearTheErrorOrPromisesNothing) {
+  const Index n = 600;
+  const Matrix A = low_rank_and_outliers(n, false);
+  const double bytes = 0.012 * 8 * static_cast<double>(n * n);
+  const double error = relative_distance(hierarchical(DenseOperator(A), within(0.012)), A);
+  const double estimate = outlier_error_estimate(DenseOperator(A), bytes, 1);
+  EXPECT_LE(estimate, 10 * error);
+  EXPECT_GE(estimate, error / 10);
+  EXPECT_EQ(outlier_error_estimate(DenseOperator(test::random_matrix(n, n)), bytes, 1), 1);
+}
+
+TEST(HierarchicalOutliers, NeedTheNaturalOrder) {
+  HierarchicalOptions options = within(0.1);
+  options.order = BlockOrder::kRcm;
+  EXPECT_THROW(hierarchical(DenseOperator(test::random_matrix(40, 40)), options), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace matapprox
