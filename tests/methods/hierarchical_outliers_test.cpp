@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
@@ -75,6 +76,20 @@ TEST(HierarchicalOutliers, ReachATolerance) {
   const Approximation B = hierarchical(DenseOperator(A), options);
   EXPECT_LE(relative_distance(B, A), 1e-2);
   EXPECT_LE(B.storage().bytes, plain.storage().bytes / 10);
+}
+
+TEST(HierarchicalOutliers, ReachAnyToleranceOfAnyShape) {
+  for (const auto& [rows, cols] : {std::pair<Index, Index>{12, 12}, {40, 300}, {300, 40}}) {
+    const Matrix A = low_rank_and_outliers(300, false).topLeftCorner(rows, cols);
+    for (const double tolerance : {0.3, 1e-2, 1e-4, 1e-8, 1e-12}) {
+      HierarchicalOptions options;
+      options.frobenius_tolerance = tolerance;
+      options.outliers = true;
+      const Approximation B = hierarchical(DenseOperator(A), options);
+      EXPECT_LE(relative_distance(B, A), tolerance) << rows << " x " << cols;
+      EXPECT_EQ(B.summary.termination, Termination::kTargetReached);
+    }
+  }
 }
 
 TEST(HierarchicalOutliers, ScaleDoesNotMatter) {

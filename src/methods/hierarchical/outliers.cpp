@@ -45,7 +45,7 @@ constexpr double kRoundingOfEntries = 1e-13;
 /// Bytes of the position of an outlier, and of its part of a scale.
 constexpr double kPositionBytes = 1.3;
 constexpr double kScaleBytes = 2.0 / 64;
-constexpr std::array<int, 6> kOutlierWidths{4, 6, 8, 12, 16, 32};
+constexpr std::array<int, 7> kOutlierWidths{4, 6, 8, 12, 16, 32, 64};
 constexpr Index kSplitPanel = 64;
 /// Side of the sample that the error is estimated from.
 constexpr Index kSampleSide = 256;
@@ -238,12 +238,12 @@ std::optional<std::pair<Split, Expected>> find_outliers(const Matrix& A,
   return best;
 }
 
-/// The outliers, times a factor, as a leaf of the whole matrix.
-EncodedLeaf leaf_of_outliers(const Split& split, bool symmetric, double factor, int bits) {
+/// The outliers, in units of the blocks, as a leaf of the whole matrix.
+EncodedLeaf leaf_of_outliers(const Split& split, bool symmetric, double unit, int bits) {
   Matrix S = Matrix::Zero(split.rest.rows(), split.rest.cols());
   for (Index j = 0; j < S.cols(); ++j) {
     for (const Outlier& outlier : split.columns[static_cast<std::size_t>(j)])
-      S(outlier.row, j) = factor * outlier.value;
+      S(outlier.row, j) = outlier.value / unit;
   }
   EncodedLeaf leaf;
   leaf.leaf = {0, S.rows(), 0, S.cols(), LeafKind::kSparse, 0};
@@ -259,6 +259,75 @@ double bytes_of(const EncodedLeaf& leaf) {
                              kLeafNumbers + kLayerNumbers);
 }
 
+/// The blocks of the rest, and the outliers as a further layer.
+BlockMatrix with_layer(const BlockMatrix& blocks, const Split& split, int bits) {
+  BlockMatrix::Content content = blocks.content();
+  content.data.assign(blocks.data().begin(), blocks.data().end());
+  if (content.layers.empty()) content.layers = {static_cast<Index>(content.leaves.size())};
+  content.layers.push_back(1);
+  append_leaf(leaf_of_outliers(split, content.symmetric, content.unit, bits), content);
+  return BlockMatrix(std::move(content));
+}
+
+/// |rest + outliers - B|_F.
+double distance(const Split& split, const BlockMatrix& B) {
+  double squares = 0;
+  for (Index first = 0; first < B.cols(); first += kSplitPanel) {
+    const Index count = std::min(kSplitPanel, B.cols() - first);
+    Matrix difference = B.columns(index_range(first, count)) - split.rest.middleCols(first, count);
+    for (Index j = 0; j < count; ++j) {
+      for (const Outlier& outlier : split.columns[static_cast<std::size_t>(first + j)])
+        difference(outlier.row, j) -= outlier.value;
+    }
+    // Of a symmetric matrix, the outliers below the diagonal are mirror images of those above.
+    if (B.symmetric()) {
+      for (Index j = 0; j < count; ++j) {
+        auto above = difference.col(j).head(first + j);
+        squares += 2 * above.squaredNorm() + std::pow(difference(first + j, j), 2);
+      }
+    } else {
+      squares += difference.squaredNorm();
+    }
+  }
+  return std::sqrt(squares);
+}
+
+/// Fits the rest until both together reach the tolerance: their errors may add up, if as a rule
+/// they are orthogonal.
+Approximation fit_rest(const Split& split,
+                       double tolerance,
+                       double of_outliers,
+                       int bits,
+                       HierarchicalOptions options,
+                       const RunControl& control) {
+  constexpr int kMaxFits = 3;
+  constexpr double kSafety = 0.98;
+  constexpr double kMaxTolerance = 0.999;
+  const Matrix& rest = split.rest;
+  const double norm = rest.norm();
+  const DenseView view({rest.data(), rest.rows(), rest.cols(), rest.rows(), MemoryOrder::kColumns},
+                       nullptr);
+  double aim = std::sqrt(std::max(tolerance * tolerance - of_outliers, 0.0));
+  for (int fit = 1;; ++fit) {
+    if (tolerance > 0)
+      options.frobenius_tolerance = norm > 0 ? std::min(aim / norm, kMaxTolerance) : kMaxTolerance;
+    Approximation fitted = hierarchical(view, options, control);
+    BlockMatrix blocks =
+        with_layer(std::get<BlockMatrix>(*fitted.factors().front().value), split, bits);
+    const double error = tolerance > 0 ? distance(split, blocks) : 0;
+    Summary summary = fitted.summary;
+    if (error > tolerance && summary.termination == Termination::kTargetReached) {
+      aim *= kSafety * tolerance / error;
+      if (fit < kMaxFits) continue;
+      summary.termination = Termination::kCompleted;
+      summary.message += "; the tolerance is not reached";
+    }
+    summary.lower_bound = {};
+    summary.low_rank_bound = {};
+    return {{make_factor("H", std::move(blocks))}, std::move(summary)};
+  }
+}
+
 }  // namespace
 
 Approximation with_outliers(const LinearOperator& A,
@@ -271,56 +340,45 @@ Approximation with_outliers(const LinearOperator& A,
   HierarchicalOptions inner = options;
   inner.outliers = false;
   inner.order = BlockOrder::kNatural;
+  const bool symmetric = is_symmetric(A);
   Matrix values = dense_matrix(A, kOutliers, control);
   const double scale = unit_scale(values);
   values *= scale;
-  const double norm = values.norm();
-  const bool symmetric = is_symmetric(A);
-  const Goal goal{bytes, options.frobenius_tolerance * norm, A.rows(), A.cols(), symmetric};
-  const auto found = find_outliers(values, goal, options.seed);
-  const auto described = [&](Approximation result, std::string form) {
-    Summary summary = result.summary;
-    summary.options = list_options(options);
-    summary.form = std::move(form);
-    return Approximation(result.factors(), std::move(summary));
-  };
-  if (!found) {
-    Approximation plain = hierarchical(A, inner, control);
-    std::string form = plain.summary.form + ", no outliers";
-    return described(std::move(plain), std::move(form));
-  }
+  const double tolerance = options.frobenius_tolerance * values.norm();
+  const bool limited = options.budget.is_set() || tolerance == 0;
+  const auto found =
+      find_outliers(values, {bytes, tolerance, A.rows(), A.cols(), symmetric}, options.seed);
   values.resize(0, 0);
-  const auto& [split, expected] = *found;
-  const EncodedLeaf trial = leaf_of_outliers(split, symmetric, 1, expected.bits);
-  if (bytes_of(trial) >= bytes && options.budget.is_set()) return hierarchical(A, inner, control);
-  const double of_rest = split.rest.norm();
-  if (options.frobenius_tolerance > 0) {
-    constexpr double kMinShare = 0.5;
-    const double target = goal.tolerance * goal.tolerance;
-    const double left = std::max(target - trial.squared_error, kMinShare * target);
-    inner.frobenius_tolerance = of_rest > 0 ? std::min(std::sqrt(left) / of_rest, 0.999) : 0.5;
+  int bits = found ? found->second.bits : 0;
+  EncodedLeaf leaf;
+  if (found) leaf = leaf_of_outliers(found->first, symmetric, 1, bits);
+  // At most half of the squared error is that of the outliers.
+  for (const int wider : kOutlierWidths) {
+    if (!found || wider <= bits || 2 * leaf.squared_error <= tolerance * tolerance) continue;
+    if (tolerance == 0) break;
+    bits = wider;
+    leaf = leaf_of_outliers(found->first, symmetric, 1, bits);
   }
-  if (options.budget.is_set() || options.frobenius_tolerance == 0)
-    inner.budget = {StorageBudget::Unit::kBytes, bytes - bytes_of(trial), Precision::kDouble};
-  const Matrix& rest = split.rest;
-  const DenseView view({rest.data(), rest.rows(), rest.cols(), rest.rows(), MemoryOrder::kColumns},
-                       nullptr);
-  const Approximation fitted = hierarchical(view, inner, control);
-  const auto& blocks = std::get<BlockMatrix>(*fitted.factors().front().value);
-  BlockMatrix::Content content = blocks.content();
-  content.data.assign(blocks.data().begin(), blocks.data().end());
-  const EncodedLeaf leaf =
-      leaf_of_outliers(split, content.symmetric, 1 / content.unit, expected.bits);
-  if (content.layers.empty()) content.layers = {static_cast<Index>(content.leaves.size())};
-  content.layers.push_back(1);
-  append_leaf(leaf, content);
-  content.unit /= scale;
-  Summary summary = fitted.summary;
-  summary.options = list_options(options);
-  summary.form += fmt::format(", {} outliers", leaf.leaf.count);
-  summary.lower_bound = {};
-  summary.low_rank_bound = {};
-  return {{make_factor("H", BlockMatrix(std::move(content)))}, std::move(summary)};
+  Approximation result = [&] {
+    if (!found || (limited && bytes_of(leaf) >= bytes)) {
+      Approximation plain = hierarchical(A, inner, control);
+      plain.summary.form += ", no outliers";
+      return plain;
+    }
+    if (limited)
+      inner.budget = {StorageBudget::Unit::kBytes, bytes - bytes_of(leaf), Precision::kDouble};
+    const Split& split = found->first;
+    Approximation sum = fit_rest(split, tolerance, leaf.squared_error, bits, inner, control);
+    const auto& blocks = std::get<BlockMatrix>(*sum.factors().front().value);
+    BlockMatrix::Content content = blocks.content();
+    content.data.assign(blocks.data().begin(), blocks.data().end());
+    content.unit /= scale;
+    Summary summary = sum.summary;
+    summary.form += fmt::format(", {} outliers", leaf.leaf.count);
+    return Approximation({make_factor("H", BlockMatrix(std::move(content)))}, std::move(summary));
+  }();
+  result.summary.options = list_options(options);
+  return result;
 }
 
 }  // namespace blocks
