@@ -1,7 +1,12 @@
 #include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "command_parts.hpp"
+#include "matapprox/best/structure.hpp"
 #include "matapprox/core/visible_text.hpp"
+#include "matapprox/operators/stored_as.hpp"
 #include "other_programs.hpp"
 #include "report/findings.hpp"
 
@@ -103,6 +108,52 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
   return text;
 }
 
+/// Structure that is looked for only in matrices of at most this many entries in memory: it takes
+/// about a second.
+constexpr double kMaxSearched = 0x1p24;
+
+/// Nothing if it is not looked for.
+std::optional<std::vector<Structure>> structure_of(const LinearOperator& A, std::uint64_t seed) {
+  const SparseMatrix* sparse = sparse_values(A);
+  if (sparse == nullptr && dense_values(A) == nullptr) return std::nullopt;
+  const double entries = sparse != nullptr
+                             ? static_cast<double>(sparse->nonZeros())
+                             : static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+  if (entries > kMaxSearched || A.rows() == 0 || A.cols() == 0) return std::nullopt;
+  RunControl control;
+  control.stop = &catch_interrupts();
+  return find_structure(A, seed, control);
+}
+
+report::Json structure_json(const std::optional<std::vector<Structure>>& structure) {
+  if (!structure) return nullptr;
+  report::Json list = report::Json::array();
+  for (const Structure& found : *structure) {
+    list.push_back(
+        {{"text", found.text}, {"bytes", found.bytes}, {"relative_error", found.relative_error}});
+  }
+  return list;
+}
+
+std::string structure_text(const MatrixFacts& facts,
+                           const std::optional<std::vector<Structure>>& structure) {
+  if (!structure) return "structure    not looked for in a matrix of this size or kind\n";
+  if (structure->empty()) return "structure    none found\n";
+  std::string text;
+  for (const Structure& found : *structure) {
+    const double doubles = 8.0 * static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
+    text += fmt::format("{:<13}{}: {:.0f} bytes ({:.3g} % of the doubles), {}\n",
+                        text.empty() ? "structure" : "",
+                        found.text,
+                        found.bytes,
+                        100 * found.bytes / doubles,
+                        found.relative_error == 0
+                            ? "without loss"
+                            : fmt::format("to a relative error of {:.1e}", found.relative_error));
+  }
+  return text;
+}
+
 report::Json matrix_json(const InfoOptions& command,
                          const LoadedMatrix& loaded,
                          const MatrixFacts& facts) {
@@ -161,7 +212,10 @@ Described describe_matrix(const InfoOptions& command) {
   loaded.matrix = command.device.place(loaded.matrix, command.common.quiet()).matrix;
   const MatrixFacts facts =
       describe(*loaded.matrix, command.measuring.options(command.common.seed()));
-  return {matrix_json(command, loaded, facts), matrix_text(command, loaded, facts)};
+  const auto structure = structure_of(*loaded.matrix, command.common.seed());
+  report::Json json = matrix_json(command, loaded, facts);
+  json["structure"] = structure_json(structure);
+  return {std::move(json), matrix_text(command, loaded, facts) + structure_text(facts, structure)};
 }
 
 Described describe_file(const InfoOptions& command) {

@@ -28,6 +28,7 @@
 #include "matapprox/attention/training/scores.hpp"
 #include "matapprox/attention/training/trainer.hpp"
 #include "matapprox/best/best.hpp"
+#include "matapprox/best/structure.hpp"
 #include "matapprox/core/budget.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/linear_operator.hpp"

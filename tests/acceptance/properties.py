@@ -519,6 +519,8 @@ def method_options(checker, method):
         return ["--kind", str(rng.choice(["gaussian", "rademacher", "sparse", "srht"]))]
     if method == "nystrom":
         return ["--sampling", str(rng.choice(["pivoted_cholesky", "uniform", "leverage"]))]
+    if method == "hierarchical":
+        return ["--outliers"] if rng.uniform() < 0.5 else []
     return []
 
 

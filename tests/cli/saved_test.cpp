@@ -66,7 +66,11 @@ TEST(CliSaved, InfoDescribesAMatrix) {
   EXPECT_EQ(described["matrix"]["rows"], 16);
   EXPECT_EQ(described["matrix"]["nonzeros"], 16 + 4 * 12);
   EXPECT_EQ(described["default_budget_numbers"], 16 * 4 * 5);
-  EXPECT_THAT(run_program({"info", mesh}).out, HasSubstr("16 x 16"));
+  EXPECT_EQ(described["structure"].size(), 1U);
+  EXPECT_EQ(described["structure"][0]["relative_error"], 0);
+  const std::string text = run_program({"info", mesh}).out;
+  EXPECT_THAT(text, HasSubstr("16 x 16"));
+  EXPECT_THAT(text, HasSubstr("structure    integers of 3 bits, upper triangle: 64 bytes"));
 }
 
 TEST(CliSaved, ApplyMultipliesVectorsAndBlocks) {

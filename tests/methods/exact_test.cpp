@@ -61,8 +61,7 @@ TEST(Exact, TakesASparseFormWhereThatIsSmaller) {
     EXPECT_EQ(B.summary.form, "sparse, 1 different value");
     EXPECT_LT(B.storage().bytes, sparse.cost().stored_bytes / 5);
   }
-  EXPECT_EQ(exact(DenseOperator(A), {.form = ExactForm::kSparse}).storage().bytes,
-            exact(sparse).storage().bytes);
+  EXPECT_EQ(exact(DenseOperator(A)).storage().bytes, exact(sparse).storage().bytes);
   EXPECT_SAME_BITS(test::dense_of(exact(sparse, {.form = ExactForm::kDense})), A);
 }
 

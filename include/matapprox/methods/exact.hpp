@@ -41,8 +41,10 @@ struct ExactSize {
 };
 
 /// Returns the forms that are possible for A, smallest first. `dense` is always one of them, a
-/// dictionary only if it takes at most 95 % of the bytes of the dense and integer forms. Cost: A
-/// once, by columns, or the entries of a SparseOperator; m n or nnz numbers of memory.
+/// dictionary only if it takes at most 95 % of the bytes of the dense and integer forms and half of
+/// those of the sparse form, and not instead of a SparseOperator with at most a quarter of
+/// nonzeros. Cost: A once, by columns, or the entries of a SparseOperator; m n or nnz numbers of
+/// memory.
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control = {});
 
 /// Stores A itself, without loss, in the smallest of its exact forms: integers in as many bits as

@@ -28,12 +28,18 @@ constexpr double kWorthSparse = 0.6;
 /// Largest fraction of the bytes of the other forms at which a dictionary is chosen: products with
 /// integers of a few bits take less time.
 constexpr double kWorthADictionary = 0.95;
+/// The same for those of the sparse form, whose products take a multiplication for each nonzero
+/// instead of one for each entry; a SparseOperator with at most this share of nonzeros stays
+/// sparse.
+constexpr double kWorthADenseProduct = 0.5;
+constexpr double kStaysSparse = 0.25;
 
 /// A in memory: dense, sparse or both.
 struct Entries {
   const Matrix* dense = nullptr;  ///< the operator's own matrix, or `made`
   std::unique_ptr<const Matrix> made;
   std::optional<SparseMatrix> sparse;
+  bool from_sparse = false;  ///< the operator is a SparseOperator
 };
 
 /// Counts the nonzeros. Throws NumericalError for NaN or Inf.
@@ -59,6 +65,7 @@ Entries entries(const LinearOperator& A, ExactForm form, const RunControl& contr
   Entries found;
   const SparseMatrix* sparse = sparse_values(A);
   if (sparse != nullptr) found.sparse = *sparse;
+  found.from_sparse = sparse != nullptr;
   const double nonzeros = sparse != nullptr ? static_cast<double>(sparse->nonZeros()) : 0;
   const bool wants_dense = form != ExactForm::kAuto && form != ExactForm::kSparse;
   if (sparse != nullptr && !wants_dense && nonzeros < kWorthSparse / 10 * entries_of(A))
@@ -161,6 +168,16 @@ std::vector<Store> stores(const Entries& found, ExactForm wanted) {
     PackedSparse packed = PackedSparse::packed(*found.sparse);
     const auto bytes = static_cast<double>(packed.storage().bytes);
     std::string description = "sparse, " + packed.description();
+    if (wanted != ExactForm::kDictionary) {
+      const double entries =
+          static_cast<double>(found.sparse->rows()) * static_cast<double>(found.sparse->cols());
+      const bool stays = found.from_sparse &&
+                         static_cast<double>(found.sparse->nonZeros()) <= kStaysSparse * entries;
+      std::erase_if(all, [&](const Store& store) {
+        return store.size.form == ExactForm::kDictionary &&
+               (stays || store.size.bytes > kWorthADenseProduct * bytes);
+      });
+    }
     all.push_back(
         {.size = {ExactForm::kSparse, bytes, std::move(description)}, .value = std::move(packed)});
   }

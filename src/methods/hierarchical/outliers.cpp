@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -279,7 +280,7 @@ double distance(const Split& split, const BlockMatrix& B) {
       for (const Outlier& outlier : split.columns[static_cast<std::size_t>(first + j)])
         difference(outlier.row, j) -= outlier.value;
     }
-    // Of a symmetric matrix, the outliers below the diagonal are mirror images of those above.
+    // The outliers below the diagonal of a symmetric matrix are mirror images of those above.
     if (B.symmetric()) {
       for (Index j = 0; j < count; ++j) {
         auto above = difference.col(j).head(first + j);
@@ -322,8 +323,13 @@ Approximation fit_rest(const Split& split,
       summary.termination = Termination::kCompleted;
       summary.message += "; the tolerance is not reached";
     }
+    // The bounds are those of the rest alone, as is what the message says of them.
     summary.lower_bound = {};
     summary.low_rank_bound = {};
+    if (const auto bound = summary.message.find("; no choice"); bound != std::string::npos) {
+      const auto end = summary.message.find("; ", bound + 2);
+      summary.message.erase(bound, end == std::string::npos ? end : end - bound);
+    }
     return {{make_factor("H", std::move(blocks))}, std::move(summary)};
   }
 }
