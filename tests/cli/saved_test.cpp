@@ -70,7 +70,9 @@ TEST(CliSaved, InfoDescribesAMatrix) {
   EXPECT_EQ(described["structure"][0]["relative_error"], 0);
   const std::string text = run_program({"info", mesh}).out;
   EXPECT_THAT(text, HasSubstr("16 x 16"));
-  EXPECT_THAT(text, HasSubstr("structure    integers of 3 bits, upper triangle: 64 bytes"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("structure    dictionary, upper triangle, 3 bits, 5 values, coded: 30 bytes"));
 }
 
 TEST(CliSaved, ApplyMultipliesVectorsAndBlocks) {

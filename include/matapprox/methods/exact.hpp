@@ -41,17 +41,17 @@ struct ExactSize {
 };
 
 /// Returns the forms that are possible for A, smallest first. `dense` is always one of them, a
-/// dictionary only if it takes at most 95 % of the bytes of the dense and integer forms and half of
-/// those of the sparse form, and not instead of a SparseOperator with at most a quarter of
-/// nonzeros. Cost: A once, by columns, or the entries of a SparseOperator; m n or nnz numbers of
-/// memory.
+/// dictionary only if it takes at most 95 % of the bytes of the dense and integer forms. Cost: A
+/// once, by columns, or the entries of a SparseOperator; m n or nnz numbers of memory.
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control = {});
 
 /// Stores A itself, without loss, in the smallest of its exact forms: integers in as many bits as
 /// they need, a symmetric matrix as one triangle, a sparse one with column indices as distances and
 /// values as indices into a list, one with constant diagonals as their values, one with few
-/// different values as a list of them, floats if all entries are floats. The error is 0; products
-/// differ from those of A by rounding.
+/// different values as a list of them, floats if all entries are floats. The sparse form comes
+/// before a smaller dictionary, whose products take longer, if it fits into the budget and takes at
+/// most twice its bytes, or if A is a SparseOperator with at most a quarter of nonzeros. The error
+/// is 0; products differ from those of A by rounding.
 ///
 /// The result has one factor A: a PackedSparse, Circulant, ToeplitzMatrix, DictionaryMatrix or
 /// BlockMatrix of dense tiles. Cost: that of exact_sizes, and the entries once more. Throws

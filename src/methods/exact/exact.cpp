@@ -168,16 +168,6 @@ std::vector<Store> stores(const Entries& found, ExactForm wanted) {
     PackedSparse packed = PackedSparse::packed(*found.sparse);
     const auto bytes = static_cast<double>(packed.storage().bytes);
     std::string description = "sparse, " + packed.description();
-    if (wanted != ExactForm::kDictionary) {
-      const double entries =
-          static_cast<double>(found.sparse->rows()) * static_cast<double>(found.sparse->cols());
-      const bool stays = found.from_sparse &&
-                         static_cast<double>(found.sparse->nonZeros()) <= kStaysSparse * entries;
-      std::erase_if(all, [&](const Store& store) {
-        return store.size.form == ExactForm::kDictionary &&
-               (stays || store.size.bytes > kWorthADenseProduct * bytes);
-      });
-    }
     all.push_back(
         {.size = {ExactForm::kSparse, bytes, std::move(description)}, .value = std::move(packed)});
   }
@@ -185,6 +175,14 @@ std::vector<Store> stores(const Entries& found, ExactForm wanted) {
     return a.size.bytes < b.size.bytes;
   });
   return all;
+}
+
+bool is_worth_a_sparse_product(const Entries& found, const Store& sparse, const Store& dictionary) {
+  const double entries =
+      static_cast<double>(found.sparse->rows()) * static_cast<double>(found.sparse->cols());
+  return dictionary.size.bytes > kWorthADenseProduct * sparse.size.bytes ||
+         (found.from_sparse &&
+          static_cast<double>(found.sparse->nonZeros()) <= kStaysSparse * entries);
 }
 
 }  // namespace
@@ -215,9 +213,18 @@ Approximation exact(const LinearOperator& A,
   const StopScope scope(control, kExact);
   const Entries found = entries(A, options.form, control);
   std::vector<Store> all = stores(found, options.form);
-  const auto chosen = std::find_if(all.begin(), all.end(), [&](const Store& store) {
-    return options.form == ExactForm::kAuto || store.size.form == options.form;
-  });
+  const auto of_form = [&](ExactForm form) {
+    return std::find_if(
+        all.begin(), all.end(), [&](const Store& store) { return store.size.form == form; });
+  };
+  auto chosen = options.form == ExactForm::kAuto ? all.begin() : of_form(options.form);
+  if (options.form == ExactForm::kAuto && chosen->size.form == ExactForm::kDictionary) {
+    const auto sparse = of_form(ExactForm::kSparse);
+    if (sparse != all.end() && is_worth_a_sparse_product(found, *sparse, *chosen) &&
+        (!options.budget.is_set() ||
+         sparse->size.bytes <= options.budget.bytes(A.rows(), A.cols())))
+      chosen = sparse;
+  }
   require(chosen != all.end(),
           "{}: form {} is not possible: {}",
           kExact,
