@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "command_line/interrupt.hpp"
 #include "command_parts.hpp"
 #include "matapprox/best/structure.hpp"
 #include "matapprox/core/visible_text.hpp"

@@ -31,12 +31,16 @@ class Logistic {
     }
   }
   /// Between 1 and 4095.
-  int operator()(int x) const { return values_[static_cast<std::size_t>(x + kLargest)]; }
+  int operator()(int x) const { return values_[index_of(x)]; }
   /// The least x whose value is at least p, 0 <= p < 4096.
   int inverse(std::uint32_t p) const { return inverse_[p]; }
 
  private:
-  std::int16_t& place(int x) { return values_[static_cast<std::size_t>(x + kLargest)]; }
+  static std::size_t index_of(int x) {
+    const int shifted = x + kLargest;
+    return static_cast<std::size_t>(shifted);
+  }
+  std::int16_t& place(int x) { return values_[index_of(x)]; }
 
   std::array<std::int16_t, 2 * kLargest + 1> values_{};
   std::array<std::int16_t, 4096> inverse_{};

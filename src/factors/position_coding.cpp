@@ -164,7 +164,7 @@ class FewValues {
     const std::uint32_t row = hashed(1, static_cast<std::uint32_t>(known.row));
     const std::uint32_t predicted = static_cast<std::uint32_t>(known.prediction) | 1U << bits_;
     std::uint32_t found = 1;  // the bits so far, after a leading one
-    for (unsigned bit = static_cast<unsigned>(bits_); bit-- > 0;) {
+    for (auto bit = static_cast<unsigned>(bits_); bit-- > 0;) {
       mixed_.add(by_nothing_[found]);
       mixed_.add(by_left_[hashed(left, found) >> (32 - kNearBits)]);
       mixed_.add(by_three_[hashed(three, found) >> (32 - kNearBits)]);

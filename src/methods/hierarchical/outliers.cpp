@@ -49,7 +49,7 @@ constexpr double kScaleBytes = 2.0 / 64;
 constexpr std::array<int, 7> kOutlierWidths{4, 6, 8, 12, 16, 32, 64};
 constexpr Index kSplitPanel = 64;
 /// Side of the sample that the error is estimated from.
-constexpr Index kSampleSide = 256;
+constexpr Index kOutlierSampleSide = 256;
 
 struct Outlier {
   Index row = 0;
@@ -254,8 +254,8 @@ EncodedLeaf leaf_of_outliers(const Split& split, bool symmetric, double unit, in
 
 /// Upper bound of the bytes that a leaf and a layer add.
 double bytes_of(const EncodedLeaf& leaf) {
-  constexpr std::size_t kLeafNumbers = 6 * 4;
-  constexpr std::size_t kLayerNumbers = 2 * 8;
+  constexpr std::size_t kLeafNumbers = std::size_t{6} * 4;
+  constexpr std::size_t kLayerNumbers = std::size_t{2} * 8;
   return static_cast<double>(leaf.bits.size() + 2 * leaf.scales.size() + leaf.data.size() +
                              kLeafNumbers + kLayerNumbers);
 }
@@ -393,7 +393,7 @@ double outlier_error_estimate(const LinearOperator& A, double bytes, std::uint64
   const HeldEntries held(A, "hierarchical", {});
   const auto drawn = [&](Index size, std::uint64_t sequence) {
     std::vector<Index> all = index_range(0, size);
-    const Index count = std::min(size, blocks::kSampleSide);
+    const Index count = std::min(size, blocks::kOutlierSampleSide);
     for (Index k = 0; k < count; ++k) {
       const Index other =
           k + random_index(seed, RandomStream::kMeasureColumns, sequence, k, size - k);
