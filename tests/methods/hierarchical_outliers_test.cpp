@@ -101,6 +101,9 @@ TEST(HierarchicalOutliers, ScaleDoesNotMatter) {
     const Matrix back = test::dense_of(B) * std::ldexp(1.0, -exponent);
     EXPECT_NEAR((back - A).norm() / A.norm(), reference, 1e-12);
   }
+  // Products with steps near the least double would lose digits.
+  const DenseOperator least(A * std::ldexp(1.0, -1020));
+  EXPECT_THROW(hierarchical(least, within(0.02)), NumericalError);
 }
 
 TEST(HierarchicalOutliers, WithoutAnyTheResultIsThatOfBlocks) {

@@ -12,6 +12,9 @@ namespace matapprox::blocks {
 
 // -------------------------------------------------------------------------------------- Leaves
 
+/// Least unit of a block matrix: quantization steps of 16 bits must be far above the least double.
+inline constexpr double kMinUnit = 0x1p-1001;
+
 /// Data that one leaf adds to the arrays of a block matrix.
 struct EncodedLeaf {
   BlockLeaf leaf;

@@ -35,8 +35,6 @@ constexpr const char* kHierarchical = "hierarchical";
 constexpr Index kSmallMatrix = 300;
 /// Least default budget in bytes: room for a leaf or two.
 constexpr double kMinDefaultBytes = 64;
-/// Least unit of the entries: quantization steps of 16 bits must be far above the least double.
-constexpr double kMinUnit = 0x1p-1001;
 /// Bytes per value of a budget in numbers.
 constexpr double kDoubleBytes = 8;
 
@@ -268,7 +266,7 @@ Approximation hierarchical(const LinearOperator& A,
   const OrderedBlocks ordered(
       A, order, leaf, tolerance, budget_bytes(A, options.budget), options.seed, control);
   const double unit = 1 / ordered.scale();
-  if (unit < kMinUnit) {
+  if (unit < blocks::kMinUnit) {
     throw NumericalError(
         fmt::format("{}: no entry is above {:.3g}; steps of a few bits would be rounded to zero; "
                     "multiply the matrix by a power of 2",

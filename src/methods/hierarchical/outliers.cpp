@@ -349,6 +349,7 @@ Approximation with_outliers(const LinearOperator& A,
   const bool symmetric = is_symmetric(A);
   Matrix values = dense_matrix(A, kOutliers, control);
   const double scale = unit_scale(values);
+  if (1 / scale < kMinUnit) return hierarchical(A, inner, control);  // which refuses A
   values *= scale;
   const double tolerance = options.frobenius_tolerance * values.norm();
   const bool limited = options.budget.is_set() || tolerance == 0;
