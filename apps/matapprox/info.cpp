@@ -109,9 +109,9 @@ std::string saved_text(const std::string& path, const SavedApproximation& saved)
   return text;
 }
 
-/// Structure that is looked for only in matrices of at most this many entries in memory: it takes
-/// about a second.
-constexpr double kMaxSearched = 0x1p24;
+/// Structure is looked for only in matrices of at most this many entries in memory: that takes up
+/// to two seconds.
+constexpr double kMaxSearched = 0x1p22;
 
 /// Nothing if it is not looked for.
 std::optional<std::vector<Structure>> structure_of(const LinearOperator& A, std::uint64_t seed) {

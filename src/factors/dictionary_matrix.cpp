@@ -94,23 +94,45 @@ positions::Shape shape_of(const DictionaryMatrix::Content& content) {
   return {content.rows, content.cols, content.symmetric, static_cast<Index>(content.values.size())};
 }
 
-/// The entries as integers of content.bits bits.
+/// Packs positions into integers of content.bits bits, in pieces.
+class Packer {
+ public:
+  Packer(const DictionaryMatrix::Content& content, Index entries)
+      : bits_(content.bits), half_(1 << (content.bits - 1)) {
+    data_.reserve(static_cast<std::size_t>(packed_bytes(entries, bits_)) + kBytesBehindData);
+  }
+  void add(std::int32_t position) {
+    waiting_.push_back(position - half_);
+    if (waiting_.size() == kPiece) flush();
+  }
+  std::vector<std::uint8_t> finish() {
+    flush();
+    return std::move(data_);
+  }
+
+ private:
+  /// Pieces but the last end where a byte ends.
+  static constexpr std::size_t kPiece = 1024;
+  static_assert(kPiece % kAligned == 0);
+  void flush() {
+    append_packed(waiting_, bits_, data_);
+    waiting_.clear();
+  }
+  int bits_;
+  std::int32_t half_;
+  std::vector<std::int32_t> waiting_;
+  std::vector<std::uint8_t> data_;
+};
+
 std::vector<std::uint8_t> packed_positions(const Matrix& A,
                                            const ValueList& list,
                                            const DictionaryMatrix::Content& content) {
-  std::vector<std::uint8_t> data;
-  const std::int32_t half = 1 << (content.bits - 1);
-  std::vector<std::int32_t> waiting;
+  const positions::Shape shape = shape_of(content);
+  Packer packer(content, shape.entries_before(A.cols()));
   for (Index j = 0; j < A.cols(); ++j) {
-    const Index count = content.symmetric ? j + 1 : A.rows();
-    for (Index i = 0; i < count; ++i) waiting.push_back(list.position(A(i, j)) - half);
-    // Pieces end where a byte ends, so that each begins at a byte.
-    const bool is_last = j + 1 == A.cols();
-    const std::size_t ready = is_last ? waiting.size() : waiting.size() / kAligned * kAligned;
-    append_packed({waiting.data(), ready}, content.bits, data);
-    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(ready));
+    for (Index i = 0; i < shape.entries_of(j); ++i) packer.add(list.position(A(i, j)));
   }
-  return data;
+  return packer.finish();
 }
 
 /// Codes the entries into content.lengths and content.data.
@@ -121,6 +143,8 @@ void code_positions(const Matrix& A, const ValueList& list, DictionaryMatrix::Co
   parallel_for(static_cast<Index>(streams.size()), [&](Index s) {
     const positions::Stream& stream = streams[static_cast<std::size_t>(s)];
     std::vector<std::uint16_t> entries;
+    entries.reserve(static_cast<std::size_t>(shape.entries_before(stream.end) -
+                                             shape.entries_before(stream.first)));
     for (Index j = stream.first; j < stream.end; ++j) {
       for (Index i = 0; i < shape.entries_of(j); ++i)
         entries.push_back(static_cast<std::uint16_t>(list.position(A(i, j))));
@@ -147,17 +171,12 @@ std::vector<std::uint8_t> decoded_data(const DictionaryMatrix::Content& content,
     found[s] = positions::decode(
         shape, streams[s], std::span(content.data).subspan(begins[s], begins[s + 1] - begins[s]));
   });
-  std::vector<std::uint8_t> data;
-  const std::int32_t half = 1 << (content.bits - 1);
-  std::vector<std::int32_t> waiting;
+  Packer packer(content, entries);
   for (std::vector<std::uint16_t>& positions : found) {
-    for (const std::uint16_t position : positions) waiting.push_back(position - half);
+    for (const std::uint16_t position : positions) packer.add(position);
     positions = {};
-    const bool is_last = &positions == &found.back();
-    const std::size_t ready = is_last ? waiting.size() : waiting.size() / kAligned * kAligned;
-    append_packed({waiting.data(), ready}, content.bits, data);
-    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(ready));
   }
+  std::vector<std::uint8_t> data = packer.finish();
   data.resize(data.size() + kBytesBehindData);
   return data;
 }
@@ -226,7 +245,7 @@ std::optional<DictionaryMatrix> DictionaryMatrix::of(const Matrix& A) {
   ValueList list;
   for (Index j = 0; j < A.cols(); ++j) {
     for (Index i = 0; i < A.rows(); ++i) {
-      if (!list.add(A(i, j))) return std::nullopt;
+      if (!std::isfinite(A(i, j)) || !list.add(A(i, j))) return std::nullopt;
     }
   }
   list.sort();

@@ -81,7 +81,8 @@ class MixedChances {
     const bool found = coder.code(static_cast<std::uint32_t>(16 * p + 8), yes);
     const int error = (found ? 4096 : 0) - p;
     for (std::size_t k = 0; k < count_; ++k) {
-      weights.values[k] += (values_[k] * error + 1024) >> 11;
+      const std::int32_t changed = weights.values[k] + ((values_[k] * error + 1024) >> 11);
+      weights.values[k] = std::clamp(changed, -kMaxWeight, kMaxWeight);
       chances_[k]->learn(found);
     }
     count_ = 0;
@@ -89,6 +90,8 @@ class MixedChances {
   }
 
  private:
+  /// Rounding lets weights grow for ever while all decisions are as expected.
+  static constexpr std::int32_t kMaxWeight = 1 << 24;
   std::array<Chance*, inputs> chances_{};
   std::array<int, inputs> values_{};
   std::size_t count_ = 0;

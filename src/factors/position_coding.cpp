@@ -10,6 +10,7 @@
 
 #include "factors/arithmetic_coding.hpp"
 #include "factors/mixed_chances.hpp"
+#include "matapprox/core/run_control.hpp"
 
 namespace matapprox::positions {
 namespace {
@@ -374,12 +375,14 @@ void code_entries(
     Coder& coder, Model& model, const Shape& shape, const Stream& stream, Entry* entries) {
   constexpr std::size_t kShort = 16;
   constexpr std::size_t kLong = 48;
+  constexpr std::size_t kPolled = 4096;
   Repetition shorter(kShort);
   Repetition longer(kLong);
   const Entries near(shape, stream, entries);
   std::size_t at = 0;
   for (Index j = stream.first; j < stream.end; ++j) {
     for (Index i = 0; i < shape.entries_of(j); ++i, ++at) {
+      if (at % kPolled == 0) throw_if_stop_requested();
       const Repetition& best = longer.agreeing() >= shorter.agreeing() ? longer : shorter;
       const Known known{
           near.around(i, j), i, half_octaves(best.agreeing(), kAgreeing), best.prediction(entries)};

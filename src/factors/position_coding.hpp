@@ -38,7 +38,7 @@ std::vector<Stream> streams_of(const Shape& shape);
 std::vector<std::uint8_t> encode(const Shape& shape,
                                  const Stream& stream,
                                  std::span<const std::uint16_t> entries);
-inline constexpr Index kMaxEntriesPerByte = 256;
+inline constexpr Index kMaxEntriesPerByte = 128;
 
 /// Any bytes decode to some entries below shape.values.
 std::vector<std::uint16_t> decode(const Shape& shape,

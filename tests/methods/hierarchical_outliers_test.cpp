@@ -92,6 +92,38 @@ TEST(HierarchicalOutliers, ReachAnyToleranceOfAnyShape) {
   }
 }
 
+// The rest is symmetric, the matrix is not.
+TEST(HierarchicalOutliers, MayBeOnOneSideOfTheDiagonal) {
+  const Matrix W = test::random_matrix(200, 4, 1);
+  Matrix A = W * W.transpose();
+  for (Index k = 0; k < 12; ++k) A(190 - 7 * k, 10 + 3 * k) += 100 + static_cast<double>(k);
+  for (const double tolerance : {1e-4, 1e-8}) {
+    HierarchicalOptions options;
+    options.outliers = true;
+    options.frobenius_tolerance = tolerance;
+    EXPECT_LE(relative_distance(hierarchical(DenseOperator(A), options), A), tolerance);
+  }
+  EXPECT_LE(relative_distance(hierarchical(DenseOperator(A), within(0.05)), A), 1e-3);
+}
+
+// More than 255 outliers widen the numbers of all leaves of a matrix with short sides.
+TEST(HierarchicalOutliers, KeepABudget) {
+  Matrix A(250, 250);
+  for (Index j = 0; j < 250; ++j) {
+    for (Index i = 0; i < 250; ++i)
+      A(i, j) = 1 / (1 + std::abs(static_cast<double>(i - j)) / 5) +
+                std::cos(0.03 * static_cast<double>(i));
+  }
+  for (Index k = 0; k < 600; ++k) A((k * 37) % 250, (k * 101 + 13 * (k / 250)) % 250) += 30;
+  for (const double budget : {2000.0, 8000.0, 20000.0, 30000.0, 40000.0, 60000.0}) {
+    HierarchicalOptions options;
+    options.outliers = true;
+    options.budget = {StorageBudget::Unit::kBytes, budget};
+    const Approximation B = hierarchical(DenseOperator(A), options);
+    EXPECT_LE(static_cast<double>(B.storage().bytes), budget);
+  }
+}
+
 TEST(HierarchicalOutliers, ScaleDoesNotMatter) {
   const Matrix A = low_rank_and_outliers(300, false);
   const double reference = relative_distance(hierarchical(DenseOperator(A), within(0.02)), A);

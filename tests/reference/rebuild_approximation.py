@@ -562,6 +562,7 @@ class CodedStream:
         yes = self.decoder.decision(16 * p + 8)
         for k, value in enumerate(x):
             weights[k] += (value * ((4096 if yes else 0) - p) + 1024) >> 11
+            weights[k] = min(max(weights[k], -2**24), 2**24)
             self.learn(chances[k], yes)
         return yes
 

@@ -42,8 +42,8 @@ class DictionaryMatrix {
   explicit DictionaryMatrix(Content content, Decode decode = Decode::kNow);
 
   /// Returns A without loss; nothing if A has more than 2^12 different values, as most matrices
-  /// show within a few thousand entries. Values count as different if a bit differs; the list is
-  /// ascending. Cost O(m n).
+  /// show within a few thousand entries, or one that is not finite. Values count as different if a
+  /// bit differs; the list is ascending. Cost: about 0.2 us for an entry, mostly that of coding.
   static std::optional<DictionaryMatrix> of(const Matrix& A);
 
   Index rows() const { return content_.rows; }

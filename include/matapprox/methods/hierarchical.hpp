@@ -62,8 +62,9 @@ struct HierarchicalOptions {
 /// the entries that stand out from that fit; of these ranks, the one whose R, at low rank, and
 /// whose outliers S are expected to take the fewest bytes or to have the least error decides. R is
 /// then divided into blocks, in natural order, and S is a layer of one sparse leaf. Cost: about 30
-/// randomized SVDs; 24 m n bytes. Without outliers, or if they are above 10 % of the entries, the
-/// result is that of outliers = false.
+/// randomized SVDs; 24 m n bytes and 16 for each outlier. Without outliers, if they are above 10 %
+/// of the entries, or if no such sum is found within the budget or the tolerance, the result is
+/// that of outliers = false.
 ///
 /// The result is one factor H, a BlockMatrix, or P^T H P with the permutation of an order; for a
 /// symmetric A the upper half is stored. Cost: one randomized SVD per level of the tree, of rank 48

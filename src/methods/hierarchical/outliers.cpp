@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -36,8 +37,8 @@ constexpr double kMaxRankShare = 0.25;
 /// Rounds for a rank, unless the number of outliers settles before.
 constexpr int kMaxRounds = 6;
 constexpr Index kPowerIterations = 2;
-/// An entry stands out if it exceeds this many times the typical entry of the singular triplets
-/// that are not fitted yet.
+/// An entry stands out if it exceeds this many times the entries of noise with the singular values
+/// that are not fitted yet, sigma / (m n)^(1/4) without a factor.
 constexpr double kStandsOut = 2;
 /// More outliers than this share of the entries are no outliers.
 constexpr double kMaxShare = 0.1;
@@ -60,11 +61,7 @@ struct Outlier {
 struct Split {
   Matrix rest;
   std::vector<std::vector<Outlier>> columns;
-  Index count() const {
-    Index sum = 0;
-    for (const auto& column : columns) sum += static_cast<Index>(column.size());
-    return sum;
-  }
+  Index count = 0;  ///< with mirror images
 };
 
 struct ScaledTriplets {
@@ -88,14 +85,17 @@ ScaledTriplets leading(const Matrix& A, Index rank, std::uint64_t seed) {
 }
 
 /// Puts the entries of A - L above the threshold among the outliers, where L has `rank` of the
-/// triplets; the rest of A has the entries of L there. Returns |rest - L|_F.
+/// triplets; the rest of A has the entries of L there. Outliers are not kept if there are more than
+/// `most`. Returns |rest - L|_F.
 double separate(const Matrix& A,
                 const ScaledTriplets& triplets,
                 Index rank,
                 double threshold,
                 bool symmetric,
+                Index most,
                 Split& split) {
   Vector squares = Vector::Zero(A.cols());
+  std::atomic<Index> total{0};
   parallel_for((A.cols() + kSplitPanel - 1) / kSplitPanel, [&](Index panel) {
     const Index first = panel * kSplitPanel;
     const Index count = std::min(kSplitPanel, A.cols() - first);
@@ -103,20 +103,25 @@ double separate(const Matrix& A,
         kernels::product(triplets.scaled_left.leftCols(rank),
                          triplets.right.middleRows(first, count).leftCols(rank).transpose());
     for (Index j = first; j < first + count; ++j) {
-      auto& outliers = split.columns[static_cast<std::size_t>(j)];
+      std::vector<Outlier>& outliers = split.columns[static_cast<std::size_t>(j)];
       outliers.clear();
+      Index found = 0;
       for (Index i = 0; i < (symmetric ? j + 1 : A.rows()); ++i) {
         const double difference = A(i, j) - L(i, j - first);
         const bool stands_out = std::abs(difference) > threshold;
         split.rest(i, j) = stands_out ? L(i, j - first) : A(i, j);
+        const int times = symmetric && i < j ? 2 : 1;
         if (stands_out) {
           outliers.push_back({i, difference});
+          found += times;
         } else {
-          squares(j) += (symmetric && i < j ? 2 : 1) * difference * difference;
+          squares(j) += times * difference * difference;
         }
       }
+      if (total.fetch_add(found) + found > most) outliers = {};
     }
   });
+  split.count = total;
   if (symmetric) {
     parallel_for(A.cols(), [&](Index j) {
       for (Index i = j + 1; i < A.rows(); ++i) split.rest(i, j) = split.rest(j, i);
@@ -163,7 +168,7 @@ Expected within_bytes(const Split& split,
     for (const Outlier& outlier : column) squares += outlier.value * outlier.value;
   }
   squares *= goal.symmetric ? 2 : 1;
-  const double stored = ratio * static_cast<double>(split.count());
+  const double stored = (goal.symmetric ? 0.5 : 1) * ratio * static_cast<double>(split.count);
   const double norm = spectrum.sigma.norm();
   Expected best;
   for (const int bits : kOutlierWidths) {
@@ -213,7 +218,7 @@ std::optional<std::pair<Split, Expected>> find_outliers(const Matrix& A,
       1 / std::sqrt(std::sqrt(static_cast<double>(A.rows()) * static_cast<double>(A.cols())));
   const double least = kRoundingOfEntries * A.cwiseAbs().maxCoeff();
   const auto most = static_cast<Index>(kMaxShare * static_cast<double>(A.size()));
-  Split split{A, std::vector<std::vector<Outlier>>(static_cast<std::size_t>(A.cols()))};
+  Split split{A, std::vector<std::vector<Outlier>>(static_cast<std::size_t>(A.cols())), 0};
   std::optional<std::pair<Split, Expected>> best;
   for (Index rank = 1; rank <= max_rank; rank *= 2) {
     Index count = -1;
@@ -224,9 +229,10 @@ std::optional<std::pair<Split, Expected>> find_outliers(const Matrix& A,
       const double threshold =
           kStandsOut * typical *
           (triplets.sigma(rank) + std::ldexp(triplets.sigma(rank - 1), -round));
-      spectrum = {triplets.sigma.head(rank),
-                  separate(A, triplets, rank, std::max(threshold, least), goal.symmetric, split)};
-      const Index before = std::exchange(count, split.count());
+      spectrum = {
+          triplets.sigma.head(rank),
+          separate(A, triplets, rank, std::max(threshold, least), goal.symmetric, most, split)};
+      const Index before = std::exchange(count, split.count);
       if (count == before) break;
     }
     // Entries of the low-rank part stand out if the rank is too low.
@@ -261,12 +267,12 @@ double bytes_of(const EncodedLeaf& leaf) {
 }
 
 /// The blocks of the rest, and the outliers as a further layer.
-BlockMatrix with_layer(const BlockMatrix& blocks, const Split& split, int bits) {
+BlockMatrix with_layer(const BlockMatrix& blocks, const EncodedLeaf& outliers) {
   BlockMatrix::Content content = blocks.content();
   content.data.assign(blocks.data().begin(), blocks.data().end());
   if (content.layers.empty()) content.layers = {static_cast<Index>(content.leaves.size())};
   content.layers.push_back(1);
-  append_leaf(leaf_of_outliers(split, content.symmetric, content.unit, bits), content);
+  append_leaf(outliers, content);
   return BlockMatrix(std::move(content));
 }
 
@@ -293,36 +299,79 @@ double distance(const Split& split, const BlockMatrix& B) {
   return std::sqrt(squares);
 }
 
-/// Fits the rest until both together reach the tolerance: their errors may add up, if as a rule
-/// they are orthogonal.
-Approximation fit_rest(const Split& split,
-                       double tolerance,
-                       double of_outliers,
-                       int bits,
-                       HierarchicalOptions options,
-                       const RunControl& control) {
-  constexpr int kMaxFits = 3;
+/// A dense matrix that is not taken as symmetric even if it is, since its outliers are not.
+class GeneralView final : public LinearOperator {
+ public:
+  explicit GeneralView(const Matrix& A)
+      : view_({A.data(), A.rows(), A.cols(), A.rows(), MemoryOrder::kColumns}, nullptr) {}
+  Index rows() const override { return view_.rows(); }
+  Index cols() const override { return view_.cols(); }
+  Cost cost() const override { return view_.cost(); }
+  std::string description() const override { return view_.description(); }
+  KnownFacts known_facts() const override {
+    KnownFacts facts = view_.known_facts();
+    facts.symmetric = false;
+    facts.averaged_asymmetry = 0;
+    return facts;
+  }
+
+ private:
+  void do_apply(const ConstBlock& X, Block Y) const override { view_.apply(X, Y); }
+  void do_apply_transpose(const ConstBlock& X, Block Y) const override {
+    view_.apply_transpose(X, Y);
+  }
+  void do_columns_at(std::span<const Index> J, Block Y) const override { view_.columns_at(J, Y); }
+
+  DenseView view_;
+};
+
+/// Limits of a result, in the units of the split.
+struct Limits {
+  double bytes = 0;      ///< infinity: none
+  double tolerance = 0;  ///< 0: none
+};
+
+/// Fits the rest until the sum is within the limits: the errors of both may add up, although they
+/// are orthogonal as a rule, and the outliers may widen the table of leaves. Nothing if that fails.
+std::optional<Approximation> fit_rest(const Split& split,
+                                      const EncodedLeaf& outliers,
+                                      int bits,
+                                      const Limits& limits,
+                                      bool symmetric,
+                                      HierarchicalOptions options,
+                                      const RunControl& control) {
+  constexpr int kMaxFits = 6;
   constexpr double kSafety = 0.98;
   constexpr double kMaxTolerance = 0.999;
+  const double tolerance = limits.tolerance;
+  const double norm = split.rest.norm();
   const Matrix& rest = split.rest;
-  const double norm = rest.norm();
   const DenseView view({rest.data(), rest.rows(), rest.cols(), rest.rows(), MemoryOrder::kColumns},
                        nullptr);
-  double aim = std::sqrt(std::max(tolerance * tolerance - of_outliers, 0.0));
-  for (int fit = 1;; ++fit) {
+  const GeneralView general(rest);
+  double aim = std::sqrt(std::max(tolerance * tolerance - outliers.squared_error, 0.0));
+  double left = limits.bytes - bytes_of(outliers);
+  for (int fit = 0; fit < kMaxFits; ++fit) {
+    if (left <= 0) return std::nullopt;
     if (tolerance > 0)
       options.frobenius_tolerance = norm > 0 ? std::min(aim / norm, kMaxTolerance) : kMaxTolerance;
-    Approximation fitted = hierarchical(view, options, control);
-    BlockMatrix blocks =
-        with_layer(std::get<BlockMatrix>(*fitted.factors().front().value), split, bits);
-    const double error = tolerance > 0 ? distance(split, blocks) : 0;
+    if (std::isfinite(left)) options.budget = {StorageBudget::Unit::kBytes, left};
+    Approximation fitted = [&] {
+      return symmetric ? hierarchical(view, options, control)
+                       : hierarchical(general, options, control);
+    }();
+    const auto& blocks = std::get<BlockMatrix>(*fitted.factors().front().value);
+    BlockMatrix sum =
+        with_layer(blocks, leaf_of_outliers(split, symmetric, blocks.content().unit, bits));
+    const auto stored = static_cast<double>(sum.storage().bytes);
+    const double error = tolerance > 0 ? distance(split, sum) : 0;
+    const bool missed =
+        error > tolerance && fitted.summary.termination == Termination::kTargetReached;
+    // The number of leaves, and so the excess, changes from fit to fit.
+    if (stored > limits.bytes) left -= (1 + fit) * (stored - limits.bytes);
+    if (missed) aim *= kSafety * tolerance / error;
+    if (stored > limits.bytes || missed) continue;
     Summary summary = fitted.summary;
-    if (error > tolerance && summary.termination == Termination::kTargetReached) {
-      aim *= kSafety * tolerance / error;
-      if (fit < kMaxFits) continue;
-      summary.termination = Termination::kCompleted;
-      summary.message += "; the tolerance is not reached";
-    }
     // The bounds are those of the rest alone, as is what the message says of them.
     summary.lower_bound = {};
     summary.low_rank_bound = {};
@@ -330,7 +379,52 @@ Approximation fit_rest(const Split& split,
       const auto end = summary.message.find("; ", bound + 2);
       summary.message.erase(bound, end == std::string::npos ? end : end - bound);
     }
-    return {{make_factor("H", std::move(blocks))}, std::move(summary)};
+    return Approximation{{make_factor("H", std::move(sum))}, std::move(summary)};
+  }
+  return std::nullopt;
+}
+
+/// The sum of rest and outliers; nothing if there are none, or if it is not within the limits.
+std::optional<Approximation> sum_of_both(const LinearOperator& A,
+                                         const HierarchicalOptions& options,
+                                         double bytes,
+                                         const RunControl& control) {
+  require_memory(24.0 * static_cast<double>(A.rows()) * static_cast<double>(A.cols()),
+                 "hierarchical: the matrix without outliers");
+  const bool symmetric = is_symmetric(A);
+  Matrix values = dense_matrix(A, kOutliers, control);
+  const double scale = unit_scale(values);
+  if (1 / scale < kMinUnit) return std::nullopt;  // hierarchical() refuses A
+  values *= scale;
+  const double tolerance = options.frobenius_tolerance * values.norm();
+  const bool limited = options.budget.is_set() || tolerance == 0;
+  const auto found =
+      find_outliers(values, {bytes, tolerance, A.rows(), A.cols(), symmetric}, options.seed);
+  if (!found) return std::nullopt;
+  values.resize(0, 0);
+  const Split& split = found->first;
+  int bits = found->second.bits;
+  EncodedLeaf leaf = leaf_of_outliers(split, symmetric, 1, bits);
+  // At most half of the squared error is that of the outliers.
+  for (const int wider : kOutlierWidths) {
+    if (tolerance == 0 || 2 * leaf.squared_error <= tolerance * tolerance) break;
+    if (wider <= bits) continue;
+    bits = wider;
+    leaf = leaf_of_outliers(split, symmetric, 1, bits);
+  }
+  const Limits limits{limited ? bytes : std::numeric_limits<double>::infinity(), tolerance};
+  try {
+    auto sum = fit_rest(split, leaf, bits, limits, symmetric, options, control);
+    if (!sum) return std::nullopt;
+    const auto& blocks = std::get<BlockMatrix>(*sum->factors().front().value);
+    BlockMatrix::Content content = blocks.content();
+    content.data.assign(blocks.data().begin(), blocks.data().end());
+    content.unit /= scale;
+    Summary summary = sum->summary;
+    summary.form += fmt::format(", {} outliers", leaf.leaf.count);
+    return Approximation{{make_factor("H", BlockMatrix(std::move(content)))}, std::move(summary)};
+  } catch (const BudgetTooSmall&) {
+    return std::nullopt;
   }
 }
 
@@ -346,44 +440,9 @@ Approximation with_outliers(const LinearOperator& A,
   HierarchicalOptions inner = options;
   inner.outliers = false;
   inner.order = BlockOrder::kNatural;
-  const bool symmetric = is_symmetric(A);
-  Matrix values = dense_matrix(A, kOutliers, control);
-  const double scale = unit_scale(values);
-  if (1 / scale < kMinUnit) return hierarchical(A, inner, control);  // which refuses A
-  values *= scale;
-  const double tolerance = options.frobenius_tolerance * values.norm();
-  const bool limited = options.budget.is_set() || tolerance == 0;
-  const auto found =
-      find_outliers(values, {bytes, tolerance, A.rows(), A.cols(), symmetric}, options.seed);
-  values.resize(0, 0);
-  int bits = found ? found->second.bits : 0;
-  EncodedLeaf leaf;
-  if (found) leaf = leaf_of_outliers(found->first, symmetric, 1, bits);
-  // At most half of the squared error is that of the outliers.
-  for (const int wider : kOutlierWidths) {
-    if (!found || wider <= bits || 2 * leaf.squared_error <= tolerance * tolerance) continue;
-    if (tolerance == 0) break;
-    bits = wider;
-    leaf = leaf_of_outliers(found->first, symmetric, 1, bits);
-  }
-  Approximation result = [&] {
-    if (!found || (limited && bytes_of(leaf) >= bytes)) {
-      Approximation plain = hierarchical(A, inner, control);
-      plain.summary.form += ", no outliers";
-      return plain;
-    }
-    if (limited)
-      inner.budget = {StorageBudget::Unit::kBytes, bytes - bytes_of(leaf), Precision::kDouble};
-    const Split& split = found->first;
-    Approximation sum = fit_rest(split, tolerance, leaf.squared_error, bits, inner, control);
-    const auto& blocks = std::get<BlockMatrix>(*sum.factors().front().value);
-    BlockMatrix::Content content = blocks.content();
-    content.data.assign(blocks.data().begin(), blocks.data().end());
-    content.unit /= scale;
-    Summary summary = sum.summary;
-    summary.form += fmt::format(", {} outliers", leaf.leaf.count);
-    return Approximation({make_factor("H", BlockMatrix(std::move(content)))}, std::move(summary));
-  }();
+  auto sum = sum_of_both(A, inner, bytes, control);
+  Approximation result = sum ? std::move(*sum) : hierarchical(A, inner, control);
+  if (!sum) result.summary.form += ", no outliers";
   result.summary.options = list_options(options);
   return result;
 }
