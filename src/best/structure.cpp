@@ -95,8 +95,8 @@ class Search {
       const Approximation B = fit();
       const auto bytes = static_cast<double>(B.storage().bytes);
       if (bytes > kMaxShare * doubles_) return;
-      const double error = measure(A_, B, facts_, options_, control_).relative_error.value_or(0);
-      if (error <= kMaxError) found_.push_back({text_of(B), bytes, error});
+      const auto error = measure(A_, B, facts_, options_, control_).relative_error;
+      if (error && *error <= kMaxError) found_.push_back({text_of(B), bytes, *error});
     } catch (const BudgetTooSmall&) {
       // It has no such form.
     }

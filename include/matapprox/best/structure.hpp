@@ -13,7 +13,9 @@ namespace matapprox {
 struct Structure {
   std::string text;           ///< "Kronecker sum of 3 terms", "upper triangle, 1 bit, 2 values"
   double bytes = 0;           ///< bytes of the arrays of A in this form
-  double relative_error = 0;  ///< |A - B|_F / |A|_F of this form; 0: no loss
+  /// |A - B|_F / |A|_F of this form, estimated if it takes more than 1e11 multiplications; 0: no
+  /// loss.
+  double relative_error = 0;
 };
 
 /// Returns the structure that is seen in A, fewest bytes first: its smallest lossless form, if that
