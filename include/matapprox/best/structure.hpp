@@ -11,8 +11,8 @@ namespace matapprox {
 
 /// Structure of a matrix by which it takes few bytes.
 struct Structure {
-  std::string text;           ///< "Kronecker sum of 3 terms", "upper triangle, 1 bit, 2 values"
-  double bytes = 0;           ///< bytes of the arrays of A in this form
+  std::string text;  ///< "Kronecker sum of 3 terms", "upper triangle, 1 bit, 2 values"
+  double bytes = 0;  ///< bytes of the arrays of A in this form
   /// |A - B|_F / |A|_F of this form, estimated if it takes more than 1e11 multiplications; 0: no
   /// loss.
   double relative_error = 0;

@@ -61,7 +61,7 @@ struct Outlier {
 struct Split {
   Matrix rest;
   std::vector<std::vector<Outlier>> columns;
-  Index count = 0;  ///< with mirror images
+  Index count = 0;  ///< counting mirror images
 };
 
 struct ScaledTriplets {
