@@ -97,6 +97,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (reads_all && !traits.sparse) {
     add("kronecker", "kronecker", {}, Precision::kDouble);
     add("butterfly", "butterfly", {}, Precision::kDouble);
+    add("transform", "transform", {}, Precision::kDouble);
     add("hierarchical, outliers", "hierarchical", {{"outliers", "true"}}, Precision::kDouble);
   }
   // Blocks approximate kernels and covariances far better.

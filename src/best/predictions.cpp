@@ -14,6 +14,7 @@
 #include "matapprox/methods/butterfly.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/kronecker.hpp"
+#include "matapprox/methods/transform.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/methods/wavelet.hpp"
 
@@ -38,9 +39,9 @@ constexpr double kOrthogonalizingRate = 5e9;
 constexpr Index kLargeForSvd = 1024;
 /// A candidate must beat this fraction of the best error to justify a much longer fit.
 constexpr double kNoBetter = 0.9;
-/// A Kronecker sum or a butterfly is tried only if its estimate is below
-/// this fraction of the best error: the singular values of samples decay faster than those of the
-/// whole, for noise in a Kronecker sum by sqrt(N / 512).
+/// A Kronecker sum, a butterfly or coefficients of a transform are tried only if their estimate is
+/// below this fraction of the best error: the singular values of samples decay faster than those of
+/// the whole, for noise in a Kronecker sum by sqrt(N / 512).
 constexpr double kFarNearer = 0.3;
 /// A wavelet code is tried if its estimate is below this multiple of the best error: estimates
 /// rarely exceed the true error by more (camera, ship, bridge, attention, normal noise). A fit to a
@@ -245,6 +246,11 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
   if (candidate.method == "butterfly") {
     return by_samples(now, kFarNearer, [&](double bytes, double enough) {
       return butterfly_error_estimate(now.A, bytes, enough, now.options.seed);
+    });
+  }
+  if (candidate.method == "transform") {
+    return by_samples(now, kFarNearer, [&](double bytes, double /*enough*/) {
+      return transform_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "hierarchical" && has_option(candidate, "outliers")) {

@@ -11,6 +11,7 @@
 #include "matapprox/methods/exact.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/kronecker.hpp"
+#include "matapprox/methods/transform.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/stored_as.hpp"
 
@@ -78,6 +79,12 @@ class Search {
             A_, {.budget = budget, .frobenius_tolerance = kFittedError, .seed = seed_}, control_);
       });
     }
+    if (transform_error_estimate(A_, bytes, seed_) <= kMaxError) {
+      add([&] {
+        return transform(
+            A_, {.budget = budget, .frobenius_tolerance = kFittedError, .seed = seed_}, control_);
+      });
+    }
     if (outlier_error_estimate(A_, bytes, seed_) <= kMaxError) {
       add([&] {
         HierarchicalOptions blocks;
@@ -108,6 +115,7 @@ class Search {
     if (summary.method == "kronecker") return "Kronecker sum of " + summary.form;
     if (summary.method == "butterfly")
       return fmt::format("butterfly of rank {}, {}", summary.rank, summary.form);
+    if (summary.method == "transform") return "few coefficients, " + summary.form;
     return "blocks of low rank, " + summary.form;
   }
 

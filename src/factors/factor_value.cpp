@@ -181,6 +181,7 @@ std::string value_description(const FactorValue& value) {
           [](const KroneckerSum& v) { return v.description(); },
           [](const KroneckerSparse& v) { return v.description(); },
           [](const WaveletMatrix& v) { return v.description(); },
+          [](const TransformMatrix& v) { return v.description(); },
           [](const PlacedMatrix&) -> Text { return "dense, on several processes"; },
           [](const PlacedChord& v) {
             return fmt::format("chord chain of {}, on several processes", v.pattern().factors());
@@ -199,6 +200,7 @@ double value_multiplications(const FactorValue& value) {
                  [](const KroneckerSum& v) { return v.multiplications(); },
                  [](const KroneckerSparse& v) { return v.multiplications(); },
                  [](const WaveletMatrix& v) { return v.multiplications(); },
+                 [](const TransformMatrix& v) { return v.multiplications(); },
                  [](const DictionaryMatrix& v) {
                    return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
                  },
@@ -284,6 +286,7 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
                  [&](const DictionaryMatrix& F) { return F.columns(transposed, J); },
                  [&](const KroneckerSum& F) { return F.columns(transposed, J); },
                  [&](const WaveletMatrix& F) { return F.columns(transposed, J); },
+                 [&](const TransformMatrix& F) { return F.columns(transposed, J); },
                  [&](const auto&) { return by_product(); }},
       value);
 }

@@ -189,6 +189,37 @@ void mirror(Integers& values) {
 
 }  // namespace
 
+Rate rate_of(const Vector& coefficients, double step) {
+  constexpr double kAtOne = 9;
+  Rate rate;
+  for (Index i = 0; i < coefficients.size(); ++i) {
+    const double ratio = std::abs(coefficients(i)) / step;
+    const bool is_zero = ratio < 1 - kRoundedUp;
+    rate.bits += is_zero ? std::pow(ratio / (1 - kRoundedUp), 2) : std::log2(kAtOne * ratio);
+    rate.squared_error += is_zero ? ratio * ratio : 1.0 / 12;
+  }
+  rate.squared_error *= step * step;
+  return rate;
+}
+
+double step_for_bits(double largest,
+                     double bits,
+                     const std::function<double(double)>& bits_at_step) {
+  double low = std::log2(largest) - kMaxBits;
+  double high = std::log2(largest) + 1;
+  for (int round = 0; round < 20; ++round) {
+    const double middle = 0.5 * (low + high);
+    (bits_at_step(std::exp2(middle)) > bits ? low : high) = middle;
+  }
+  return std::exp2(high);
+}
+
+double step_for_bits(const Vector& coefficients, double bits) {
+  return step_for_bits(coefficients.cwiseAbs().maxCoeff(), bits, [&](double step) {
+    return rate_of(coefficients, step).bits;
+  });
+}
+
 Index max_levels(Index rows, Index cols) {
   Index levels = 0;
   for (Index side = std::min(rows, cols); smooth_count(side) >= kMinSide; ++levels)

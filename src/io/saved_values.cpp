@@ -175,6 +175,11 @@ void write_content(const Location& group, const ToeplitzMatrix& T, Precision pre
   write_content(group, T.content().symbol, precision);
 }
 
+void write_content(const Location& group, const TransformMatrix& T, Precision) {
+  hdf5::put_text(group, "transform", std::string(enum_name(T.kind())));
+  hdf5::put_integer(group, "order", T.rows());
+}
+
 void write_content(const Location& group, const DictionaryMatrix& A, Precision) {
   const DictionaryMatrix::Content& content = A.content();
   hdf5::put_integer(group, "rows", content.rows);
@@ -425,6 +430,11 @@ PackedChord read_packed_chord(const Location& group) {
 
 Circulant read_circulant(const Location& group) { return Circulant(read_diagonal(group)); }
 
+TransformMatrix read_transform(const Location& group) {
+  return {schema::choice<TransformKind>(group, "transform", "transform"),
+          size_attribute(group, "order")};
+}
+
 constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"sparse", 1, value_of<read_sparse>},
                             Kind{"diagonal", 1, value_of<read_diagonal>},
@@ -440,7 +450,8 @@ constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"dictionary", 3, value_of<read_dictionary>},
                             Kind{"kronecker", 3, value_of<read_kronecker>},
                             Kind{"kronecker_sparse", 3, value_of<read_kronecker_sparse>},
-                            Kind{"wavelet", 3, value_of<read_wavelet>}};
+                            Kind{"wavelet", 3, value_of<read_wavelet>},
+                            Kind{"transform", 3, value_of<read_transform>}};
 
 std::string_view name_of(const FactorValue& value) {
   return std::visit(Overloaded{[](const Matrix&) { return "dense"; },
@@ -459,6 +470,7 @@ std::string_view name_of(const FactorValue& value) {
                                [](const KroneckerSum&) { return "kronecker"; },
                                [](const KroneckerSparse&) { return "kronecker_sparse"; },
                                [](const WaveletMatrix&) { return "wavelet"; },
+                               [](const TransformMatrix&) { return "transform"; },
                                [](const PlacedMatrix&) { return "dense"; },
                                [](const PlacedChord&) { return "chord"; }},
                     value);

@@ -15,6 +15,7 @@
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/kronecker.hpp"
 #include "matapprox/methods/nystrom.hpp"
+#include "matapprox/methods/transform.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/methods/wavelet.hpp"
 #include "methods/chord/optimizers.hpp"
@@ -72,6 +73,8 @@ constexpr std::array kMethods{
                                       "sum of Kronecker products, with few bits per value"),
     make<ButterflyOptions, butterfly>(
         "butterfly", "product of log N sparse stages of a fast transform, with few bits per value"),
+    make<TransformOptions, transform>(
+        "transform", "few coefficients in bases of cosines, sines, waves or signs: T C T^T"),
     make<WaveletOptions, wavelet>("wavelet",
                                   "wavelet coefficients with few bits per value, entropy coded"),
     make<ExactOptions, exact>("exact", "the matrix itself, without loss, in the fewest bytes"),

@@ -28,10 +28,6 @@ using wavelets::Integers;
 using wavelets::Layout;
 
 constexpr const char* kWavelet = "wavelet";
-/// A coefficient is rounded away from zero if the next multiple is at most this part of a step
-/// away: fewer bits for nearly the same error. Chosen on camera and ship, where 0.30 to 0.42 differ
-/// by less than 1 %.
-constexpr double kRoundedUp = 0.35;
 /// Bytes and errors are near enough to their limits from these parts on.
 constexpr double kNearBytes = 0.997;
 constexpr double kNearError = 0.985;
@@ -47,40 +43,7 @@ constexpr Index kSampledEntries = Index{1} << 15;
 constexpr Index kSampledBlocks = 3;
 constexpr Index kBlockSide = 128;
 
-// ---- Estimates, by independent coefficients with the spectrum of a sample
-
-/// Bits and squared error of coefficients at a step: r^2 / 0.65^2 bits for r steps below 0.65, else
-/// log2(9 r). It estimates errors as 0.7 to 1.1 times the actual ones, at 0.3 to 6.4 bits per entry
-/// (camera, ship, bridge, attention with positions, normal noise).
-struct Rate {
-  double bits = 0;
-  double squared_error = 0;
-};
-
-Rate rate_of(const Vector& coefficients, double step) {
-  constexpr double kAtOne = 9;
-  Rate rate;
-  for (Index i = 0; i < coefficients.size(); ++i) {
-    const double ratio = std::abs(coefficients(i)) / step;
-    const bool is_zero = ratio < 1 - kRoundedUp;
-    rate.bits += is_zero ? std::pow(ratio / (1 - kRoundedUp), 2) : std::log2(kAtOne * ratio);
-    rate.squared_error += is_zero ? ratio * ratio : 1.0 / 12;
-  }
-  rate.squared_error *= step * step;
-  return rate;
-}
-
-/// The step at which the coefficients take that many bits.
-double step_for_bits(const Vector& coefficients, double bits) {
-  const double largest = coefficients.cwiseAbs().maxCoeff();
-  double low = std::log2(largest) - wavelets::kMaxBits;
-  double high = std::log2(largest) + 1;
-  for (int round = 0; round < 20; ++round) {
-    const double middle = 0.5 * (low + high);
-    (rate_of(coefficients, std::exp2(middle)).bits > bits ? low : high) = middle;
-  }
-  return std::exp2(high);
-}
+// ---- Estimates
 
 /// Evenly spaced entries, at a distance that has no divisor in common with the number of rows.
 Vector sample_of(const Matrix& C) {
@@ -149,7 +112,7 @@ void quantize(const Coefficients& C, double step, Quantized& q) {
     for (Index i = symmetric ? j : 0; i < C.values.rows(); ++i) {
       const double weight = symmetric && i > j ? 2 : 1;
       const double size = std::abs(C.values(i, j)) * per_step;
-      const auto multiple = static_cast<std::int32_t>(size + kRoundedUp);
+      const auto multiple = static_cast<std::int32_t>(size + wavelets::kRoundedUp);
       q.values(i, j) = C.values(i, j) < 0 ? -multiple : multiple;
       if (multiple == 0) {
         sums.dropped += weight * size * size;
@@ -306,7 +269,7 @@ Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
   double first = std::log2(C.largest);
   if (!sample.isZero(0)) {
     const double bits = 8 * limit / coded_entries * static_cast<double>(sample.size());
-    first = std::max(std::log2(step_for_bits(sample, bits)), least);
+    first = std::max(std::log2(wavelets::step_for_bits(sample, bits)), least);
   }
   const double aim = std::max(0.5 * (1 + kNearBytes) * limit, limit - 1);
   // A step twice as large saves about a bit for each coefficient that is not zero.
@@ -378,11 +341,12 @@ Index chosen_levels(
   if (tolerance > 0) {
     const double step =
         tolerance * without.norm() * std::sqrt(12.0 / static_cast<double>(without.size()));
-    return rate_of(with, step).bits <= rate_of(without, step).bits ? most : 0;
+    return wavelets::rate_of(with, step).bits <= wavelets::rate_of(without, step).bits ? most : 0;
   }
   const auto error = [&](const Vector& sample) {
-    const double step = step_for_bits(sample, bits_per_entry * static_cast<double>(sample.size()));
-    return rate_of(sample, step).squared_error;
+    const double step =
+        wavelets::step_for_bits(sample, bits_per_entry * static_cast<double>(sample.size()));
+    return wavelets::rate_of(sample, step).squared_error;
   };
   return error(with) <= error(without) ? most : 0;
 }
@@ -556,7 +520,8 @@ double wavelet_error_estimate(const LinearOperator& A, double bytes) {
   for (const std::vector<double>& list : {with, without}) {
     const Eigen::Map<const Vector> sample(list.data(), static_cast<Index>(list.size()));
     if (sample.isZero(0)) continue;
-    const double lost = rate_of(sample, step_for_bits(sample, bits)).squared_error;
+    const double lost =
+        wavelets::rate_of(sample, wavelets::step_for_bits(sample, bits)).squared_error;
     error = std::min(error, std::sqrt(blocks * lost) / norm);
   }
   return error;

@@ -493,7 +493,7 @@ def size_options(checker, method):
     """Draws the options for the size: a rank, a budget or a target error."""
     rng, least = checker.rng, min(checker.A.shape)
     kinds = {"exact": ["none"], "chord": ["none", "target"], "hierarchical": ["budget", "target"],
-             "kronecker": ["budget", "target"], "butterfly": ["budget", "target"], "wavelet": ["budget", "target"]}
+             "kronecker": ["budget", "target"], "butterfly": ["budget", "target"], "transform": ["budget", "target"], "wavelet": ["budget", "target"]}
     kind = rng.choice(kinds.get(method, ["rank", "budget", "target"]))
     if kind == "rank":
         return ["--rank", str(int(rng.integers(1, least + 1)))], None, None
@@ -528,7 +528,7 @@ PRECISIONS = ("double", "double", "double", "float", "float16", "bfloat16", "pac
 
 
 def precision_of(checker, method):
-    if method in ("exact", "hierarchical", "kronecker", "butterfly", "wavelet"):
+    if method in ("exact", "hierarchical", "kronecker", "butterfly", "transform", "wavelet"):
         return "double"
     precision = str(checker.rng.choice(PRECISIONS))
     return "float" if precision == "packed" and method in ("jl_projection", "cur") else precision
@@ -622,7 +622,7 @@ def check_measure(checker, path, method):
 
 
 def check_approximate(checker):
-    for method in ("truncated_svd", "nystrom", "jl_projection", "cur", "chord", "hierarchical", "kronecker", "butterfly", "wavelet", "exact"):
+    for method in ("truncated_svd", "nystrom", "jl_projection", "cur", "chord", "hierarchical", "kronecker", "butterfly", "transform", "wavelet", "exact"):
         check_approximation(checker, method)
 
 

@@ -445,6 +445,7 @@ LONG_FITS = {
     "hierarchical": {},
     "kronecker": {},
     "butterfly": {},
+    "transform": {},
     "wavelet": {},
 }
 

@@ -845,6 +845,25 @@ def wavelet_synthesis(n):
     return S
 
 
+def transform_matrix(kind, n):
+    """The orthogonal basis of that name, one basis vector in each column."""
+    i, k = np.indices((n, n))
+    if kind == "cosine":
+        T = np.cos(np.pi / (2 * n) * ((2 * i + 1) * k % (4 * n)))
+    elif kind == "sine":
+        T = np.sin(np.pi / (n + 1) * ((i + 1) * (k + 1) % (2 * (n + 1))))
+    elif kind == "fourier":
+        angle = 2 * np.pi / n * (i * ((k + 1) // 2) % n)
+        T = np.where((k % 2 == 1) | (k == 0), np.cos(angle), np.sin(angle))
+    elif kind == "hadamard":
+        shared = i & k
+        ones = sum((shared >> bit) & 1 for bit in range(32))
+        T = np.where(ones % 2 == 0, 1.0, -1.0)
+    else:
+        sys.exit(f"unknown transform '{kind}'")
+    return T / np.linalg.norm(T, axis=0)
+
+
 def wavelet_matrix(group):
     m, n, levels = (int(group.attrs[name]) for name in ("rows", "cols", "levels"))
     symmetric = int(group.attrs["symmetric"]) == 1
@@ -899,6 +918,8 @@ def value_matrix(group):
         return kronecker_sparse(group)
     if kind == "wavelet":
         return wavelet_matrix(group)
+    if kind == "transform":
+        return transform_matrix(text(group.attrs["transform"]), int(group.attrs["order"]))
     if kind == "packed":
         return packed_matrix(group)
     if kind == "blocks":

@@ -1,5 +1,7 @@
 #include "support/saved_files.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <stdexcept>
@@ -178,6 +180,19 @@ std::vector<SavedExample> saved_examples() {
     examples.push_back({"Toeplitz_" + std::string(enum_name(form)),
                         Approximation({make_factor("A", ToeplitzMatrix({levels, symbol}))}, {})});
   }
+  for (const TransformKind kind :
+       {TransformKind::kCosine, TransformKind::kSine, TransformKind::kFourier}) {
+    for (const Index order : {37, 24}) {
+      examples.push_back({fmt::format("Transform_{}_{}", enum_name(kind), order),
+                          Approximation({make_factor("T", TransformMatrix(kind, order))}, {})});
+    }
+  }
+  examples.push_back(
+      {"TransformOfCoefficients",
+       Approximation({make_factor("L", TransformMatrix(TransformKind::kHadamard, 16)),
+                      make_factor("C", random_matrix(16, 30, 18)),
+                      make_factor("R", TransformMatrix(TransformKind::kCosine, 30), true)},
+                     {})});
   examples.push_back({"CirculantTimesFloats",
                       Approximation(round_factors({make_factor("A", Circulant(column), true), C},
                                                   Precision::kFloat16),

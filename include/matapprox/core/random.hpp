@@ -33,6 +33,7 @@ enum class RandomStream : std::uint32_t {
   kAttentionDropout = 20,
   kKronecker = 21,
   kButterfly = 22,
+  kTransform = 23,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

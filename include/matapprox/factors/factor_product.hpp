@@ -19,6 +19,7 @@
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
 #include "matapprox/factors/toeplitz.hpp"
+#include "matapprox/factors/transform_matrix.hpp"
 #include "matapprox/factors/wavelet_matrix.hpp"
 
 namespace matapprox {
@@ -41,6 +42,7 @@ using FactorValue = std::variant<Matrix,
                                  KroneckerSum,
                                  KroneckerSparse,
                                  WaveletMatrix,
+                                 TransformMatrix,
                                  PlacedMatrix,
                                  PlacedChord>;
 

@@ -1,0 +1,361 @@
+#include "matapprox/methods/transform.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "factors/wavelet_coding.hpp"
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/factors/transform_matrix.hpp"
+#include "matapprox/kernels/gemm.hpp"
+#include "matapprox/methods/exact.hpp"
+#include "matapprox/methods/wavelet.hpp"
+#include "matapprox/operators/dense.hpp"
+#include "matapprox/operators/sparse.hpp"
+#include "methods/dense_matrix.hpp"
+#include "methods/finite.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr const char* kTransform = "transform";
+/// Columns of coefficients in a sample.
+constexpr Index kSampledColumns = 16;
+/// Rows of a sample that bits and errors are estimated from.
+constexpr Index kSampledRows = 256;
+/// Coefficients below this part of the largest one are rounding errors of the transforms.
+constexpr double kRoundingOfCoefficients = 1e-13;
+/// Coefficients are stored to 49 bits of the largest one: those that are equal but for rounding
+/// become equal, and so a short list of values.
+constexpr int kStoredBits = 49;
+/// Bytes of a coefficient in a list, for estimates.
+constexpr double kListedBytes = 10;
+/// A list of more than this part of all coefficients is no short one.
+constexpr double kMaxListedShare = 0.125;
+/// Relative error of listed coefficients, for estimates.
+constexpr double kListedError = 1e-15;
+
+/// A basis is chosen only if its transform takes at most this many times the multiplications of
+/// one whose length is a power of two.
+constexpr double kMaxSlowness = 10;
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// A basis, or none.
+using Side = std::optional<TransformKind>;
+
+Side side_of(Basis basis) {
+  switch (basis) {
+    case Basis::kCosine:
+      return TransformKind::kCosine;
+    case Basis::kSine:
+      return TransformKind::kSine;
+    case Basis::kFourier:
+      return TransformKind::kFourier;
+    case Basis::kHadamard:
+      return TransformKind::kHadamard;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_fast(TransformKind kind, Index n) {
+  const auto order = static_cast<double>(n);
+  return TransformMatrix::exists(kind, n) &&
+         TransformMatrix(kind, n).multiplications() <=
+             kMaxSlowness * 2 * (order + 1) * std::log2(order + 1);
+}
+
+/// The bases that an option admits for vectors of length n: all that are fast, or the one named.
+std::vector<Side> admitted(Basis basis, Index n) {
+  if (basis != Basis::kAuto) {
+    const Side side = side_of(basis);
+    if (side) TransformMatrix(*side, n);  // throws if there is none
+    return {side};
+  }
+  std::vector<Side> sides{std::nullopt};
+  for (const Basis each : {Basis::kCosine, Basis::kSine, Basis::kFourier, Basis::kHadamard}) {
+    if (is_fast(*side_of(each), n)) sides.push_back(side_of(each));
+  }
+  return sides;
+}
+
+struct Bases {
+  Side left;
+  Side right;
+};
+
+std::string_view name_of(const Side& side) { return side ? enum_name(*side) : "none"; }
+
+/// T^T X, or X without a basis.
+Matrix analyzed(const Side& side, Matrix X) {
+  return side ? TransformMatrix(*side, X.rows()).apply_transpose(X) : X;
+}
+
+/// Columns of C, and how many columns each of them stands for.
+struct SampledColumns {
+  std::vector<Index> indices;
+  Vector weights;
+};
+
+/// A random column from each of kSampledColumns ranges. In a basis that is ordered by frequency
+/// their ends are in geometric progression, because low frequencies have most of a smooth matrix.
+SampledColumns sampled_columns(const Side& side, Index n, std::uint64_t seed) {
+  const bool by_frequency = side && *side != TransformKind::kHadamard;
+  const Index count = std::min(n, kSampledColumns);
+  const auto end_of = [&](Index k) {
+    const double part = static_cast<double>(k) / static_cast<double>(count);
+    const auto size = static_cast<double>(n);
+    return static_cast<Index>(by_frequency ? std::pow(size, part) : part * size);
+  };
+  SampledColumns sample;
+  sample.weights.resize(count);
+  Index first = 0;
+  for (Index k = 0; k < count; ++k) {
+    const Index end =
+        k + 1 == count ? n : std::clamp(end_of(k + 1), first + 1, n - (count - 1 - k));
+    sample.weights(k) = static_cast<double>(end - first);
+    sample.indices.push_back(first +
+                             random_index(seed, RandomStream::kTransform, 0, k, end - first));
+    first = end;
+  }
+  return sample;
+}
+
+/// A(:, J) or A T(:, J), times a power of two.
+Matrix times_basis(const Matrix& A, double scale, const Side& side, const std::vector<Index>& J) {
+  if (!side) return scale * A(Eigen::all, J);
+  return kernels::product(A, scale * TransformMatrix(*side, A.cols()).columns(false, J));
+}
+
+/// What is asked of a result: the least error within bytes, or the fewest bytes for an error.
+struct Goal {
+  double bytes = 0;
+  double error = 0;  ///< absolute; 0: the bytes count
+  bool symmetric = false;
+};
+
+/// Expected bytes and absolute error of coefficients.
+struct Expected {
+  double error = kInfinite;
+  double bytes = kInfinite;
+  bool beats(const Expected& other, const Goal& goal) const {
+    return goal.error > 0 ? bytes < other.bytes : error < other.error;
+  }
+};
+
+/// What is expected of coefficients of which S has some columns. Of a symmetric C half the
+/// coefficients are stored.
+Expected expected_of(const Matrix& S, const SampledColumns& sample, const Goal& goal, bool halved) {
+  const double largest = S.cwiseAbs().maxCoeff();
+  if (largest == 0) return {};
+  const double stored = halved ? 0.5 : 1;
+  double listed = 0;
+  for (Index c = 0; c < S.cols(); ++c) {
+    const auto count = (S.col(c).array().abs() > kRoundingOfCoefficients * largest).count();
+    listed += stored * sample.weights(c) * static_cast<double>(count);
+  }
+  const double list_bytes = kListedBytes * listed;
+  if (goal.error == 0 && list_bytes <= goal.bytes)
+    return {kListedError * largest * std::sqrt(listed), list_bytes};
+  const Index every = (S.rows() + kSampledRows - 1) / kSampledRows;
+  const Matrix some = S(Eigen::seq(every / 2, S.rows() - 1, every), Eigen::all);
+  const auto rate_at = [&](double step) {
+    wavelets::Rate all;
+    for (Index c = 0; c < some.cols(); ++c) {
+      const wavelets::Rate rate = wavelets::rate_of(some.col(c), step);
+      const double weight = static_cast<double>(every) * sample.weights(c);
+      all.bits += stored * weight * rate.bits;
+      all.squared_error += weight * rate.squared_error;
+    }
+    return all;
+  };
+  if (goal.error > 0) {
+    const double entries = sample.weights.sum() * static_cast<double>(S.rows());
+    return {goal.error,
+            std::min(list_bytes, rate_at(goal.error * std::sqrt(12 / entries)).bits / 8)};
+  }
+  const double step =
+      wavelets::step_for_bits(largest, 8 * goal.bytes, [&](double at) { return rate_at(at).bits; });
+  return {std::sqrt(rate_at(step).squared_error), goal.bytes};
+}
+
+struct Choice {
+  Bases bases;
+  Expected expected;
+};
+
+/// The pair of bases that is expected to serve the goal of A times `scale` best; none on both sides
+/// only if nothing else is admitted.
+Choice best_bases(const Matrix& A,
+                  double scale,
+                  const std::vector<Side>& lefts,
+                  const std::vector<Side>& rights,
+                  const Goal& goal,
+                  std::uint64_t seed) {
+  Choice best{{lefts.front(), rights.front()}, {}};
+  for (const Side& right : rights) {
+    throw_if_stop_requested();
+    const SampledColumns sample = sampled_columns(right, A.cols(), seed);
+    const Matrix Y = times_basis(A, scale, right, sample.indices);
+    for (const Side& left : lefts) {
+      const bool is_plain = !left && !right;
+      if (is_plain && lefts.size() * rights.size() > 1) continue;
+      const bool halved = goal.symmetric && left == right;
+      const Expected expected = expected_of(analyzed(left, Y), sample, goal, halved);
+      if (expected.beats(best.expected, goal)) best = {{left, right}, expected};
+    }
+  }
+  return best;
+}
+
+/// C = T_m^T A T_n; symmetric if A is and both bases are the same.
+Matrix coefficients_of(const Matrix& A, const Bases& bases, bool symmetric) {
+  Matrix C = analyzed(bases.left, A);
+  if (bases.right) C = analyzed(bases.right, C.transpose()).transpose().eval();
+  if (symmetric) C = (0.5 * (C + C.transpose())).eval();
+  return C;
+}
+
+/// The coefficients above rounding, in a multiple of a power of two, if they are few.
+std::optional<SparseMatrix> listed(const Matrix& C) {
+  const double largest = C.cwiseAbs().maxCoeff();
+  const double least = kRoundingOfCoefficients * largest;
+  const auto count = static_cast<double>((C.array().abs() > least).count());
+  if (count > kMaxListedShare * static_cast<double>(C.size())) return std::nullopt;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  const double unit = std::ldexp(1.0, exponent - kStoredBits);
+  std::vector<Eigen::Triplet<double>> entries;
+  entries.reserve(static_cast<std::size_t>(count));
+  for (Index j = 0; j < C.cols(); ++j) {
+    for (Index i = 0; i < C.rows(); ++i) {
+      if (std::abs(C(i, j)) > least) entries.emplace_back(i, j, std::round(C(i, j) / unit) * unit);
+    }
+  }
+  SparseMatrix list(C.rows(), C.cols());
+  list.setFromTriplets(entries.begin(), entries.end());
+  return list;
+}
+
+/// C in a few bits, or as a list. With a goal of bytes, the list is taken if it fits.
+Approximation stored(const Matrix& C,
+                     double scale,
+                     const TransformOptions& options,
+                     const Goal& goal,
+                     const RunControl& control) {
+  std::optional<Approximation> list;
+  if (const auto few = listed(C)) {
+    // The squares of what is left out and of the rounding add up to the squared error.
+    const bool reaches = goal.error == 0 || (C - Matrix(*few)).norm() <= goal.error;
+    if (reaches) list = exact(SparseOperator(SparseMatrix(*few / scale)), {}, control);
+  }
+  const auto bytes_of = [](const Approximation& B) {
+    return static_cast<double>(B.storage().bytes);
+  };
+  const bool fits = list && bytes_of(*list) <= goal.bytes;
+  if (fits && goal.error == 0) return std::move(*list);
+  WaveletOptions coding;
+  coding.budget = options.budget;
+  coding.frobenius_tolerance = options.frobenius_tolerance;
+  coding.levels = 0;
+  try {
+    Approximation coded = wavelet(DenseOperator(Matrix(C / scale)), coding, control);
+    const bool reached = coded.summary.termination == Termination::kTargetReached;
+    if (!fits || (reached && bytes_of(coded) <= bytes_of(*list))) return coded;
+  } catch (const BudgetTooSmall&) {
+    if (!fits) throw;
+  }
+  list->summary.termination = Termination::kTargetReached;
+  return std::move(*list);
+}
+
+Goal goal_of(const LinearOperator& A, const TransformOptions& options, double norm) {
+  Goal goal;
+  goal.bytes = options.budget.is_set() ? options.budget.bytes(A.rows(), A.cols())
+               : options.frobenius_tolerance > 0
+                   ? kInfinite
+                   : default_budget(A.rows(), A.cols()).bytes(A.rows(), A.cols());
+  goal.error = options.frobenius_tolerance * norm;
+  goal.symmetric = is_symmetric(A);
+  return goal;
+}
+
+}  // namespace
+
+void TransformOptions::visit(OptionVisitor& v) {
+  v.visit("budget", budget, "storage limit: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
+  v.visit("frobenius_tolerance",
+          frobenius_tolerance,
+          "if positive: the fewest bytes with |A - B|_F <= t |A|_F");
+  v.visit_enum("left", left, "basis of the columns of A");
+  v.visit_enum("right", right, "basis of the rows of A");
+  v.visit("seed", seed, "seed of the sampled coefficients that choose the bases");
+}
+
+Approximation transform(const LinearOperator& A,
+                        const TransformOptions& options,
+                        const RunControl& control) {
+  require(A.rows() >= 1 && A.cols() >= 1,
+          "{}: the matrix is {} x {}; it needs at least one row and column",
+          kTransform,
+          A.rows(),
+          A.cols());
+  require(options.frobenius_tolerance >= 0 && options.frobenius_tolerance < 1,
+          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
+          kTransform,
+          options.frobenius_tolerance);
+  const std::vector<Side> lefts = admitted(options.left, A.rows());
+  const std::vector<Side> rights = admitted(options.right, A.cols());
+  const StopScope scope(control, kTransform);
+  const HeldEntries held(A, kTransform, control);
+  const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
+  require_memory(24 * entries, fmt::format("{}: the coefficients", kTransform));
+  const double scale = unit_scale(held.values());
+  Matrix C = scale * held.values();
+  const Goal goal = goal_of(A, options, C.norm());
+  const bool chooses = lefts.size() * rights.size() > 1;
+  const Bases bases = chooses ? best_bases(C, 1, lefts, rights, goal, options.seed).bases
+                              : Bases{lefts.front(), rights.front()};
+  C = coefficients_of(C, bases, goal.symmetric && bases.left == bases.right);
+  Approximation inner = stored(C, scale, options, goal, control);
+
+  Summary summary;
+  summary.method = kTransform;
+  summary.seed = options.seed;
+  summary.options = list_options(options);
+  summary.termination = inner.summary.termination;
+  summary.message = inner.summary.message;
+  summary.form = fmt::format("columns {}, rows {}", name_of(bases.left), name_of(bases.right));
+  std::vector<Factor> factors;
+  if (bases.left) factors.push_back(make_factor("L", TransformMatrix(*bases.left, A.rows())));
+  factors.push_back(inner.factors().front());
+  factors.back().name = "C";
+  if (bases.right)
+    factors.push_back(make_factor("R", TransformMatrix(*bases.right, A.cols()), true));
+  return {std::move(factors), std::move(summary)};
+}
+
+double transform_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
+  const HeldEntries held(A, kTransform, {});
+  const double scale = unit_scale(held.values());
+  const double norm = (scale * held.values()).norm();
+  if (norm == 0) return 0;
+  const Choice choice = best_bases(held.values(),
+                                   scale,
+                                   admitted(Basis::kAuto, A.rows()),
+                                   admitted(Basis::kAuto, A.cols()),
+                                   {bytes, 0, is_symmetric(A)},
+                                   seed);
+  return choice.expected.error / norm;
+}
+
+}  // namespace matapprox
