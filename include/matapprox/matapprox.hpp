@@ -85,6 +85,7 @@
 #include "matapprox/methods/nystrom.hpp"
 #include "matapprox/methods/registry.hpp"
 #include "matapprox/methods/sketch.hpp"
+#include "matapprox/methods/toeplitz.hpp"
 #include "matapprox/methods/transform.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/methods/wavelet.hpp"

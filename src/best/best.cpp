@@ -22,8 +22,11 @@ using choosing::Prediction;
 using choosing::Trials;
 
 constexpr double kDefaultTarget = 0.01;
-/// Products are not timed if at most this many seconds are left.
+/// Products are not timed if at most this many seconds are left, or fewer than they take:
+/// kTimedColumns at the multiplications per second of slow products.
 constexpr double kTimeToTimeProducts = 1;
+constexpr double kTimedColumns = 130;
+constexpr double kSlowProducts = 2e9;
 /// Largest relative error of an exact store that is due to rounding of products.
 constexpr double kRoundingOfProducts = 1e-14;
 BestOptions checked(const LinearOperator& A, BestOptions options) {
@@ -132,7 +135,11 @@ void measure_choice(const LinearOperator& A,
   MeasureOptions measuring;
   measuring.effort = MeasureEffort::kQuick;
   measuring.seed = options.seed;
-  measuring.time_products = trials.seconds_left() > kTimeToTimeProducts;
+  measuring.time_products =
+      trials.seconds_left() >
+      std::max(
+          kTimeToTimeProducts,
+          kTimedColumns * result.approximation.cost().multiplications_per_apply / kSlowProducts);
   if (!trials.deciding() && trials.certificate_is_affordable()) {
     measuring.certificate = CertificateOptions{options.norm, options.confidence, options.seed};
   }

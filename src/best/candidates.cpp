@@ -88,12 +88,15 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
         list.push_back(candidate(name, method, std::move(named), precision, options));
       };
   const bool large_kernel = traits.points && !traits.held;
+  // Their error estimates need all entries in memory, or the points of a grid.
+  const bool reads_all = traits.in_memory || (traits.held && !traits.time_limited);
+  if (traits.points || (reads_all && !traits.sparse)) {
+    add("toeplitz", "toeplitz", {}, Precision::kDouble);
+  }
   add(traits.points ? "hierarchical, order points" : "hierarchical",
       "hierarchical",
       {},
       Precision::kDouble);
-  // Their error estimates need all entries in memory.
-  const bool reads_all = traits.in_memory || (traits.held && !traits.time_limited);
   if (reads_all && !traits.sparse) {
     add("kronecker", "kronecker", {}, Precision::kDouble);
     add("butterfly", "butterfly", {}, Precision::kDouble);

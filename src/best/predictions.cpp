@@ -14,6 +14,7 @@
 #include "matapprox/methods/butterfly.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/kronecker.hpp"
+#include "matapprox/methods/toeplitz.hpp"
 #include "matapprox/methods/transform.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/methods/wavelet.hpp"
@@ -51,6 +52,9 @@ constexpr double kMayBeNearerIfSmall = 3;
 constexpr double kSmallForWavelets = 0x1p20;
 /// Blocks with outliers are tried if their estimate, that of low rank, is below the best error.
 constexpr double kLowRankIsNearer = 1;
+/// A matrix of constant diagonals is tried if its estimate, which is nearly exact, is below the
+/// best error.
+constexpr double kDiagonalsAreNearer = 1;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
 
@@ -246,6 +250,11 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
   if (candidate.method == "butterfly") {
     return by_samples(now, kFarNearer, [&](double bytes, double enough) {
       return butterfly_error_estimate(now.A, bytes, enough, now.options.seed);
+    });
+  }
+  if (candidate.method == "toeplitz") {
+    return by_samples(now, kDiagonalsAreNearer, [&](double bytes, double /*enough*/) {
+      return toeplitz_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "transform") {

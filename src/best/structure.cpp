@@ -11,6 +11,7 @@
 #include "matapprox/methods/exact.hpp"
 #include "matapprox/methods/hierarchical.hpp"
 #include "matapprox/methods/kronecker.hpp"
+#include "matapprox/methods/toeplitz.hpp"
 #include "matapprox/methods/transform.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/stored_as.hpp"
@@ -67,6 +68,9 @@ class Search {
       svd.rank = std::max<Index>((sigma.array() > kFittedError * sigma(0)).count(), 1);
       return svd.rank < sigma.size() ? truncated_svd(A_, svd, control_) : triplets;
     });
+    if (toeplitz_error_estimate(A_, bytes, seed_) <= kMaxError) {
+      add([&] { return toeplitz(A_, {.budget = budget, .seed = seed_}, control_); });
+    }
     if (kronecker_error_estimate(A_, bytes, seed_) <= kMaxError) {
       add([&] {
         return kronecker(
@@ -115,6 +119,7 @@ class Search {
     if (summary.method == "kronecker") return "Kronecker sum of " + summary.form;
     if (summary.method == "butterfly")
       return fmt::format("butterfly of rank {}, {}", summary.rank, summary.form);
+    if (summary.method == "toeplitz") return summary.form;
     if (summary.method == "transform") return "few coefficients, " + summary.form;
     return "blocks of low rank, " + summary.form;
   }

@@ -15,6 +15,7 @@
 #include "matapprox/methods/jl_projection.hpp"
 #include "matapprox/methods/kronecker.hpp"
 #include "matapprox/methods/nystrom.hpp"
+#include "matapprox/methods/toeplitz.hpp"
 #include "matapprox/methods/transform.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/methods/wavelet.hpp"
@@ -69,6 +70,8 @@ constexpr std::array kMethods{
         "chord", "product of sparse factors with Chord links: W_1 W_2 ... W_M", kHasCheckpoints),
     make<HierarchicalOptions, hierarchical>(
         "hierarchical", "blocks of low rank, dense or sparse, with few bits per value"),
+    make<ToeplitzOptions, toeplitz>("toeplitz",
+                                    "one value for each diagonal or antidiagonal, also of blocks"),
     make<KroneckerOptions, kronecker>("kronecker",
                                       "sum of Kronecker products, with few bits per value"),
     make<ButterflyOptions, butterfly>(

@@ -28,9 +28,9 @@ namespace {
 
 constexpr const char* kTransform = "transform";
 /// Columns of coefficients in a sample.
-constexpr Index kSampledColumns = 16;
+constexpr Index kSampledCoefficientColumns = 16;
 /// Rows of a sample that bits and errors are estimated from.
-constexpr Index kSampledRows = 256;
+constexpr Index kSampledCoefficientRows = 256;
 /// Coefficients below this part of the largest one are rounding errors of the transforms.
 constexpr double kRoundingOfCoefficients = 1e-13;
 /// Coefficients are stored to 49 bits of the largest one: those that are equal but for rounding
@@ -46,8 +46,6 @@ constexpr double kListedError = 1e-15;
 /// A basis is chosen only if its transform takes at most this many times the multiplications of
 /// one whose length is a power of two.
 constexpr double kMaxSlowness = 10;
-
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// A basis, or none.
 using Side = std::optional<TransformKind>;
@@ -106,11 +104,12 @@ struct SampledColumns {
   Vector weights;
 };
 
-/// A random column from each of kSampledColumns ranges. In a basis that is ordered by frequency
-/// their ends are in geometric progression, because low frequencies have most of a smooth matrix.
+/// A random column from each of kSampledCoefficientColumns ranges. In a basis that is ordered by
+/// frequency their ends are in geometric progression, because low frequencies have most of a smooth
+/// matrix.
 SampledColumns sampled_columns(const Side& side, Index n, std::uint64_t seed) {
   const bool by_frequency = side && *side != TransformKind::kHadamard;
-  const Index count = std::min(n, kSampledColumns);
+  const Index count = std::min(n, kSampledCoefficientColumns);
   const auto end_of = [&](Index k) {
     const double part = static_cast<double>(k) / static_cast<double>(count);
     const auto size = static_cast<double>(n);
@@ -137,24 +136,27 @@ Matrix times_basis(const Matrix& A, double scale, const Side& side, const std::v
 }
 
 /// What is asked of a result: the least error within bytes, or the fewest bytes for an error.
-struct Goal {
+struct CoefficientGoal {
   double bytes = 0;
   double error = 0;  ///< absolute; 0: the bytes count
   bool symmetric = false;
 };
 
-/// Expected bytes and absolute error of coefficients.
-struct Expected {
-  double error = kInfinite;
-  double bytes = kInfinite;
-  bool beats(const Expected& other, const Goal& goal) const {
+/// ExpectedCoefficients bytes and absolute error of coefficients.
+struct ExpectedCoefficients {
+  double error = std::numeric_limits<double>::infinity();
+  double bytes = std::numeric_limits<double>::infinity();
+  bool beats(const ExpectedCoefficients& other, const CoefficientGoal& goal) const {
     return goal.error > 0 ? bytes < other.bytes : error < other.error;
   }
 };
 
 /// What is expected of coefficients of which S has some columns. Of a symmetric C half the
 /// coefficients are stored.
-Expected expected_of(const Matrix& S, const SampledColumns& sample, const Goal& goal, bool halved) {
+ExpectedCoefficients expected_of(const Matrix& S,
+                                 const SampledColumns& sample,
+                                 const CoefficientGoal& goal,
+                                 bool halved) {
   const double largest = S.cwiseAbs().maxCoeff();
   if (largest == 0) return {};
   const double stored = halved ? 0.5 : 1;
@@ -166,7 +168,7 @@ Expected expected_of(const Matrix& S, const SampledColumns& sample, const Goal& 
   const double list_bytes = kListedBytes * listed;
   if (goal.error == 0 && list_bytes <= goal.bytes)
     return {kListedError * largest * std::sqrt(listed), list_bytes};
-  const Index every = (S.rows() + kSampledRows - 1) / kSampledRows;
+  const Index every = (S.rows() + kSampledCoefficientRows - 1) / kSampledCoefficientRows;
   const Matrix some = S(Eigen::seq(every / 2, S.rows() - 1, every), Eigen::all);
   const auto rate_at = [&](double step) {
     wavelets::Rate all;
@@ -188,20 +190,20 @@ Expected expected_of(const Matrix& S, const SampledColumns& sample, const Goal& 
   return {std::sqrt(rate_at(step).squared_error), goal.bytes};
 }
 
-struct Choice {
+struct BasesChoice {
   Bases bases;
-  Expected expected;
+  ExpectedCoefficients expected;
 };
 
 /// The pair of bases that is expected to serve the goal of A times `scale` best; none on both sides
 /// only if nothing else is admitted.
-Choice best_bases(const Matrix& A,
-                  double scale,
-                  const std::vector<Side>& lefts,
-                  const std::vector<Side>& rights,
-                  const Goal& goal,
-                  std::uint64_t seed) {
-  Choice best{{lefts.front(), rights.front()}, {}};
+BasesChoice best_bases(const Matrix& A,
+                       double scale,
+                       const std::vector<Side>& lefts,
+                       const std::vector<Side>& rights,
+                       const CoefficientGoal& goal,
+                       std::uint64_t seed) {
+  BasesChoice best{{lefts.front(), rights.front()}, {}};
   for (const Side& right : rights) {
     throw_if_stop_requested();
     const SampledColumns sample = sampled_columns(right, A.cols(), seed);
@@ -210,7 +212,7 @@ Choice best_bases(const Matrix& A,
       const bool is_plain = !left && !right;
       if (is_plain && lefts.size() * rights.size() > 1) continue;
       const bool halved = goal.symmetric && left == right;
-      const Expected expected = expected_of(analyzed(left, Y), sample, goal, halved);
+      const ExpectedCoefficients expected = expected_of(analyzed(left, Y), sample, goal, halved);
       if (expected.beats(best.expected, goal)) best = {{left, right}, expected};
     }
   }
@@ -250,7 +252,7 @@ std::optional<SparseMatrix> listed(const Matrix& C) {
 Approximation stored(const Matrix& C,
                      double scale,
                      const TransformOptions& options,
-                     const Goal& goal,
+                     const CoefficientGoal& goal,
                      const RunControl& control) {
   std::optional<Approximation> list;
   if (const auto few = listed(C)) {
@@ -278,11 +280,11 @@ Approximation stored(const Matrix& C,
   return std::move(*list);
 }
 
-Goal goal_of(const LinearOperator& A, const TransformOptions& options, double norm) {
-  Goal goal;
+CoefficientGoal goal_of(const LinearOperator& A, const TransformOptions& options, double norm) {
+  CoefficientGoal goal;
   goal.bytes = options.budget.is_set() ? options.budget.bytes(A.rows(), A.cols())
                : options.frobenius_tolerance > 0
-                   ? kInfinite
+                   ? std::numeric_limits<double>::infinity()
                    : default_budget(A.rows(), A.cols()).bytes(A.rows(), A.cols());
   goal.error = options.frobenius_tolerance * norm;
   goal.symmetric = is_symmetric(A);
@@ -321,7 +323,7 @@ Approximation transform(const LinearOperator& A,
   require_memory(24 * entries, fmt::format("{}: the coefficients", kTransform));
   const double scale = unit_scale(held.values());
   Matrix C = scale * held.values();
-  const Goal goal = goal_of(A, options, C.norm());
+  const CoefficientGoal goal = goal_of(A, options, C.norm());
   const bool chooses = lefts.size() * rights.size() > 1;
   const Bases bases = chooses ? best_bases(C, 1, lefts, rights, goal, options.seed).bases
                               : Bases{lefts.front(), rights.front()};
@@ -349,12 +351,12 @@ double transform_error_estimate(const LinearOperator& A, double bytes, std::uint
   const double scale = unit_scale(held.values());
   const double norm = (scale * held.values()).norm();
   if (norm == 0) return 0;
-  const Choice choice = best_bases(held.values(),
-                                   scale,
-                                   admitted(Basis::kAuto, A.rows()),
-                                   admitted(Basis::kAuto, A.cols()),
-                                   {bytes, 0, is_symmetric(A)},
-                                   seed);
+  const BasesChoice choice = best_bases(held.values(),
+                                        scale,
+                                        admitted(Basis::kAuto, A.rows()),
+                                        admitted(Basis::kAuto, A.cols()),
+                                        {bytes, 0, is_symmetric(A)},
+                                        seed);
   return choice.expected.error / norm;
 }
 

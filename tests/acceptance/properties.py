@@ -622,7 +622,7 @@ def check_measure(checker, path, method):
 
 
 def check_approximate(checker):
-    for method in ("truncated_svd", "nystrom", "jl_projection", "cur", "chord", "hierarchical", "kronecker", "butterfly", "transform", "wavelet", "exact"):
+    for method in ("truncated_svd", "nystrom", "jl_projection", "cur", "chord", "hierarchical", "toeplitz", "kronecker", "butterfly", "transform", "wavelet", "exact"):
         check_approximation(checker, method)
 
 

@@ -91,6 +91,7 @@ const std::vector<Case>& cases() {
       {"kronecker", {{"frobenius_tolerance", "1e-2"}}},
       {"butterfly", {{"budget", "1500B"}}},
       {"butterfly", {{"frobenius_tolerance", "1e-2"}}},
+      {"toeplitz", {}},
       {"transform", {{"budget", "1500B"}}},
       {"transform", {{"frobenius_tolerance", "1e-2"}}},
       {"wavelet", {{"budget", "1500B"}}},

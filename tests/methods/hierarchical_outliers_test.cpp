@@ -67,6 +67,31 @@ TEST(HierarchicalOutliers, SeparatesThemFromLowRank) {
   }
 }
 
+TEST(HierarchicalOutliers, SeparateTheDiagonalFromLowRank) {
+  for (const bool symmetric : {true, false}) {
+    const Index n = 400;
+    const Matrix U = test::random_matrix(n, 6, 1);
+    const Matrix V = symmetric ? U : test::random_matrix(n, 6, 2);
+    const Vector diagonal = 5 * test::random_matrix(n, 1, 3).col(0);
+    const Matrix A = U * V.transpose() + Matrix(diagonal.asDiagonal());
+    // The numbers of U, of the diagonal and, if A is not symmetric, of V, and the positions.
+    const double numbers = static_cast<double>(n) * (symmetric ? 7 : 13);
+    const double bytes = 8 * numbers + 2 * static_cast<double>(n) + 300;
+    HierarchicalOptions options;
+    options.budget = {StorageBudget::Unit::kBytes, bytes};
+    options.outliers = true;
+    const Approximation B = hierarchical(DenseOperator(A), options);
+    EXPECT_LE(relative_distance(B, A), 1e-13) << symmetric;
+    EXPECT_TRUE(B.summary.form.ends_with("diagonal apart")) << B.summary.form;
+    EXPECT_LT(outlier_error_estimate(DenseOperator(A), bytes, 1), 1e-6) << symmetric;
+    // In half of the bytes, the error is a few digits larger but not that of low rank.
+    options.budget.amount = bytes / 2;
+    const double half = relative_distance(hierarchical(DenseOperator(A), options), A);
+    options.outliers = false;
+    EXPECT_LT(half, 0.01 * relative_distance(hierarchical(DenseOperator(A), options), A));
+  }
+}
+
 TEST(HierarchicalOutliers, ReachATolerance) {
   const Matrix A = low_rank_and_outliers(500, false);
   HierarchicalOptions options;

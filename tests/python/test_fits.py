@@ -443,6 +443,7 @@ LONG_FITS = {
     "jl_projection": {"rank": 2900},
     "chord": {},
     "hierarchical": {},
+    "toeplitz": {},
     "kronecker": {},
     "butterfly": {},
     "transform": {},

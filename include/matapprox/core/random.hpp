@@ -34,6 +34,7 @@ enum class RandomStream : std::uint32_t {
   kKronecker = 21,
   kButterfly = 22,
   kTransform = 23,
+  kToeplitz = 24,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

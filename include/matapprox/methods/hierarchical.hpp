@@ -29,7 +29,7 @@ struct HierarchicalOptions {
   Index leaf = 0;  ///< smallest side of a block; 0: 32, or 16 if min(m, n) < 300
   /// Allowed bits per value, each of 1..16, 32 or 64.
   std::vector<Index> widths = {3, 4, 6, 8, 12, 16, 32, 64};
-  /// Entries that stand out from a matrix of low rank are stored by themselves.
+  /// Entries that stand out from a matrix of low rank, or the diagonal, are stored by themselves.
   bool outliers = false;
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
@@ -59,12 +59,13 @@ struct HierarchicalOptions {
 /// natural.
 ///
 /// outliers: A = R + S. Alternating projections [NNSAJ14] fit ranks 1, 2, 4, ..., 32 to A without
-/// the entries that stand out from that fit; of these ranks, the one whose R, at low rank, and
-/// whose outliers S are expected to take the fewest bytes or to have the least error decides. R is
-/// then divided into blocks, in natural order, and S is a layer of one sparse leaf. Cost: about 30
-/// randomized SVDs; 24 m n bytes and 16 for each outlier. Without outliers, if they are above 10 %
-/// of the entries, or if no such sum is found within the budget or the tolerance, the result is
-/// that of outliers = false.
+/// the entries that stand out from that fit, or without the diagonal (of a square A that is much
+/// nearer to low rank then, such as a covariance matrix of a few factors and independent noise); of
+/// these fits, the one whose R, at low rank, and whose outliers S are expected to take the fewest
+/// bytes or to have the least error decides. R is then divided into blocks, in natural order, and S
+/// is a layer of one sparse leaf. Cost: about 30 randomized SVDs; 24 m n bytes and 16 for each
+/// outlier. Without outliers, if they are above 10 % of the entries, or if no such sum is found
+/// within the budget or the tolerance, the result is that of outliers = false.
 ///
 /// The result is one factor H, a BlockMatrix, or P^T H P with the permutation of an order; for a
 /// symmetric A the upper half is stored. Cost: one randomized SVD per level of the tree, of rank 48

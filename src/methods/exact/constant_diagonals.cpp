@@ -105,12 +105,16 @@ std::optional<ToeplitzMatrix> in_forms(const Matrix& A, ToeplitzForm outer, Toep
   if (levels[0].values() * levels[1].values() >= A.size()) return std::nullopt;
   content.symbol = symbol_of(A, levels[0], levels[1]);
   if (!represents(content.symbol, levels[0], levels[1], A)) return std::nullopt;
+  return with_symmetric_levels(std::move(content));
+}
+
+}  // namespace
+
+ToeplitzMatrix with_symmetric_levels(ToeplitzMatrix::Content content) {
   fold_if_symmetric(content, 1);
   fold_if_symmetric(content, 0);
   return ToeplitzMatrix(std::move(content));
 }
-
-}  // namespace
 
 std::optional<ToeplitzMatrix> constant_diagonals(const Matrix& A) {
   std::optional<ToeplitzMatrix> best;

@@ -23,4 +23,8 @@ inline bool same_bits(const double* a, const double* b, Index count) {
 /// columns admit.
 std::optional<ToeplitzMatrix> constant_diagonals(const Matrix& A);
 
+/// The matrix with each level of square blocks whose values for i - j and j - i are the same bits
+/// stored as a symmetric one.
+ToeplitzMatrix with_symmetric_levels(ToeplitzMatrix::Content content);
+
 }  // namespace matapprox::exact_store

@@ -238,7 +238,9 @@ void HierarchicalOptions::visit(OptionVisitor& v) {
   v.visit("leaf", leaf, "smallest side of a block; 0: 32, or 16 for small matrices");
   v.visit("widths", widths, "allowed numbers of bits per value, each of 1..16, 32, 64");
   v.visit(
-      "outliers", outliers, "store entries that stand out from a matrix of low rank by themselves");
+      "outliers",
+      outliers,
+      "store the entries or the diagonal that stand out from a matrix of low rank by themselves");
   v.visit("seed", seed, "seed of the randomized SVDs");
 }
 

@@ -40,6 +40,8 @@ constexpr Index kPowerIterations = 2;
 /// An entry stands out if it exceeds this many times the entries of noise with the singular values
 /// that are not fitted yet, sigma / (m n)^(1/4) without a factor.
 constexpr double kStandsOut = 2;
+/// The diagonal is separated if the error of low rank is below this part of what it is with it.
+constexpr double kMuchNearer = 0.7;
 /// More outliers than this share of the entries are no outliers.
 constexpr double kMaxShare = 0.1;
 /// Least threshold, relative to the largest entry: rounding errors do not stand out.
@@ -57,11 +59,16 @@ struct Outlier {
   double value = 0;
 };
 
+/// Which entries are separated from a matrix of low rank: those that stand out from it, or those on
+/// the diagonal, as in a covariance matrix of common factors and independent noise.
+enum class Separated { kStandingOut, kDiagonal };
+
 /// A = rest + outliers; of a symmetric matrix, the outliers with row <= column.
 struct Split {
   Matrix rest;
   std::vector<std::vector<Outlier>> columns;
   Index count = 0;  ///< counting mirror images
+  Separated kind = Separated::kStandingOut;
 };
 
 struct ScaledTriplets {
@@ -84,9 +91,9 @@ ScaledTriplets leading(const Matrix& A, Index rank, std::uint64_t seed) {
   return {U * sigma.asDiagonal(), sigma, std::get<Matrix>(*factors[2].value)};
 }
 
-/// Puts the entries of A - L above the threshold among the outliers, where L has `rank` of the
-/// triplets; the rest of A has the entries of L there. Outliers are not kept if there are more than
-/// `most`. Returns |rest - L|_F.
+/// Puts the entries of A - L above the threshold, or those on the diagonal, among the outliers,
+/// where L has `rank` of the triplets; the rest of A has the entries of L there. Outliers are not
+/// kept if there are more than `most`. Returns |rest - L|_F.
 double separate(const Matrix& A,
                 const ScaledTriplets& triplets,
                 Index rank,
@@ -108,7 +115,8 @@ double separate(const Matrix& A,
       Index found = 0;
       for (Index i = 0; i < (symmetric ? j + 1 : A.rows()); ++i) {
         const double difference = A(i, j) - L(i, j - first);
-        const bool stands_out = std::abs(difference) > threshold;
+        const bool stands_out =
+            split.kind == Separated::kDiagonal ? i == j : std::abs(difference) > threshold;
         split.rest(i, j) = stands_out ? L(i, j - first) : A(i, j);
         const int times = symmetric && i < j ? 2 : 1;
         if (stands_out) {
@@ -168,7 +176,9 @@ Expected within_bytes(const Split& split,
     for (const Outlier& outlier : column) squares += outlier.value * outlier.value;
   }
   squares *= goal.symmetric ? 2 : 1;
-  const double stored = (goal.symmetric ? 0.5 : 1) * ratio * static_cast<double>(split.count);
+  const double stored = split.kind == Separated::kDiagonal
+                            ? static_cast<double>(goal.rows)
+                            : (goal.symmetric ? 0.5 : 1) * ratio * static_cast<double>(split.count);
   const double norm = spectrum.sigma.norm();
   Expected best;
   for (const int bits : kOutlierWidths) {
@@ -205,42 +215,115 @@ Expected expected_of(const Split& split, const Spectrum& spectrum, const Goal& g
   return best;
 }
 
+/// The diagonal of the matrix of rank at most `rank` whose other entries are those of A, if there
+/// is one: L(I, I) = A(I, J) A(K, J)^+ A(K, I) for disjoint sets of indices, here thirds that
+/// alternate. Nothing if A is too small for that.
+std::optional<Vector> diagonal_of_low_rank(const Matrix& A, Index rank, std::uint64_t seed) {
+  constexpr Index kParts = 3;
+  const Index n = A.rows();
+  if (n < kParts * (rank + 1)) return std::nullopt;
+  Vector diagonal(n);
+  for (Index part = 0; part < kParts; ++part) {
+    const auto indices = [&](Index k) { return Eigen::seq((part + k) % kParts, n - 1, kParts); };
+    const ScaledTriplets svd = leading(A(indices(2), indices(1)), rank, seed);
+    if (svd.sigma.size() == 0 || svd.sigma(0) == 0) return std::nullopt;
+    const auto kept = (svd.sigma.array() > kRoundingOfEntries * svd.sigma(0)).count();
+    const Vector squares = svd.sigma.head(kept).cwiseAbs2();
+    const Matrix left =
+        kernels::product(Matrix(A(indices(0), indices(1))), Matrix(svd.right.leftCols(kept)));
+    const Matrix right = kernels::product(svd.scaled_left.leftCols(kept).transpose(),
+                                          Matrix(A(indices(2), indices(0))));
+    diagonal(indices(0)) = (left * squares.cwiseInverse().asDiagonal())
+                               .cwiseProduct(right.transpose())
+                               .rowwise()
+                               .sum();
+  }
+  return diagonal;
+}
+
+/// A goal, a matrix and what it takes to find outliers in it.
+struct Search {
+  const Matrix& A;
+  const Goal& goal;
+  std::uint64_t seed;
+  double least;  ///< threshold
+  Index most;    ///< outliers
+};
+
+/// Separates A for one rank, and returns the spectrum of the matrix of low rank; nothing if A has
+/// no more than that rank.
+std::optional<Spectrum> separate_for_rank(const Search& search, Index rank, Split& split) {
+  const double typical = 1 / std::sqrt(std::sqrt(static_cast<double>(search.A.rows()) *
+                                                 static_cast<double>(search.A.cols())));
+  if (split.kind == Separated::kDiagonal) {
+    const auto diagonal = diagonal_of_low_rank(search.A, rank, search.seed);
+    if (!diagonal) return std::nullopt;
+    split.rest.diagonal() = *diagonal;
+  }
+  Spectrum spectrum;
+  Index count = -1;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const ScaledTriplets triplets = leading(split.rest, rank + 1, search.seed);
+    if (triplets.sigma.size() <= rank) return std::nullopt;
+    const double threshold = kStandsOut * typical *
+                             (triplets.sigma(rank) + std::ldexp(triplets.sigma(rank - 1), -round));
+    spectrum = {triplets.sigma.head(rank),
+                separate(search.A,
+                         triplets,
+                         rank,
+                         std::max(threshold, search.least),
+                         search.goal.symmetric,
+                         search.most,
+                         split)};
+    // The next thresholds are lower.
+    const Index before = std::exchange(count, split.count);
+    if (count == before || count > search.most) break;
+  }
+  return spectrum;
+}
+
+/// True if a matrix of the largest rank is much nearer to A without its diagonal.
+bool diagonal_stands_out(const Search& search, Index max_rank) {
+  const Matrix& A = search.A;
+  const auto diagonal = diagonal_of_low_rank(A, max_rank, search.seed);
+  if (!diagonal) return false;
+  Matrix rest = A;
+  rest.diagonal() = *diagonal;
+  const auto tail = [&](const Matrix& M) {
+    return M.squaredNorm() - leading(M, max_rank, search.seed).sigma.squaredNorm();
+  };
+  return tail(rest) < kMuchNearer * kMuchNearer * tail(A);
+}
+
 /// The best split for a goal, by alternating projections [NNSAJ14]: a matrix of low rank is fitted
-/// to the rest, and the entries that stand out from it are separated, for ranks 1, 2, 4, ... and
-/// thresholds that decrease with the singular values not fitted yet. Nothing if no entry stands
-/// out, or too many.
+/// to the rest, and entries are separated from it, for ranks 1, 2, 4, ... and thresholds that
+/// decrease with the singular values not fitted yet. Nothing if no entry stands out, or too many.
 std::optional<std::pair<Split, Expected>> find_outliers(const Matrix& A,
                                                         const Goal& goal,
                                                         std::uint64_t seed) {
   const auto side = static_cast<double>(std::min(A.rows(), A.cols()));
   const auto max_rank = std::min(kMaxRank, static_cast<Index>(kMaxRankShare * side));
-  const double typical =
-      1 / std::sqrt(std::sqrt(static_cast<double>(A.rows()) * static_cast<double>(A.cols())));
-  const double least = kRoundingOfEntries * A.cwiseAbs().maxCoeff();
-  const auto most = static_cast<Index>(kMaxShare * static_cast<double>(A.size()));
-  Split split{A, std::vector<std::vector<Outlier>>(static_cast<std::size_t>(A.cols())), 0};
+  const Search search{A,
+                      goal,
+                      seed,
+                      kRoundingOfEntries * A.cwiseAbs().maxCoeff(),
+                      static_cast<Index>(kMaxShare * static_cast<double>(A.size()))};
   std::optional<std::pair<Split, Expected>> best;
-  for (Index rank = 1; rank <= max_rank; rank *= 2) {
-    Index count = -1;
-    Spectrum spectrum;
-    for (int round = 0; round < kMaxRounds; ++round) {
-      const ScaledTriplets triplets = leading(split.rest, rank + 1, seed);
-      if (triplets.sigma.size() <= rank) return best;
-      const double threshold =
-          kStandsOut * typical *
-          (triplets.sigma(rank) + std::ldexp(triplets.sigma(rank - 1), -round));
-      spectrum = {
-          triplets.sigma.head(rank),
-          separate(A, triplets, rank, std::max(threshold, least), goal.symmetric, most, split)};
-      const Index before = std::exchange(count, split.count);
-      if (count == before) break;
+  for (const Separated kind : {Separated::kStandingOut, Separated::kDiagonal}) {
+    if (kind == Separated::kDiagonal &&
+        (goal.rows != goal.cols || !diagonal_stands_out(search, max_rank)))
+      break;
+    Split split{A, std::vector<std::vector<Outlier>>(static_cast<std::size_t>(A.cols())), 0, kind};
+    for (Index rank = 1; rank <= max_rank; rank *= 2) {
+      const std::optional<Spectrum> spectrum = separate_for_rank(search, rank, split);
+      if (!spectrum) break;
+      // Entries of the low-rank part stand out if the rank is too low.
+      if (split.count == 0 || split.count > search.most) continue;
+      const Expected expected = expected_of(split, *spectrum, goal);
+      if (expected.bits > 0 && (!best || expected.beats(best->second, goal)))
+        best.emplace(split, expected);
+      if (spectrum->tail <= kRoundingOfEntries * spectrum->sigma(0)) break;
     }
-    // Entries of the low-rank part stand out if the rank is too low.
-    if (count == 0 || count > most) continue;
-    const Expected expected = expected_of(split, spectrum, goal);
-    if (expected.bits > 0 && (!best || expected.beats(best->second, goal)))
-      best.emplace(split, expected);
-    if (spectrum.tail <= kRoundingOfEntries * spectrum.sigma(0)) break;
   }
   return best;
 }
@@ -421,7 +504,9 @@ std::optional<Approximation> sum_of_both(const LinearOperator& A,
     content.data.assign(blocks.data().begin(), blocks.data().end());
     content.unit /= scale;
     Summary summary = sum->summary;
-    summary.form += fmt::format(", {} outliers", leaf.leaf.count);
+    summary.form += split.kind == Separated::kDiagonal
+                        ? ", diagonal apart"
+                        : fmt::format(", {} outliers", leaf.leaf.count);
     return Approximation{{make_factor("H", BlockMatrix(std::move(content)))}, std::move(summary)};
   } catch (const BudgetTooSmall&) {
     return std::nullopt;
@@ -463,7 +548,8 @@ double outlier_error_estimate(const LinearOperator& A, double bytes, std::uint64
     std::sort(all.begin(), all.end());
     return all;
   };
-  Matrix sample = held.values()(drawn(A.rows(), 0), drawn(A.cols(), 1));
+  // A square sample has its part of the diagonal.
+  Matrix sample = held.values()(drawn(A.rows(), 0), drawn(A.cols(), A.rows() == A.cols() ? 0 : 1));
   sample *= unit_scale(sample);
   const double norm = sample.norm();
   if (norm == 0) return 1;

@@ -1,0 +1,336 @@
+#include "matapprox/methods/toeplitz.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "matapprox/core/error.hpp"
+#include "matapprox/core/memory.hpp"
+#include "matapprox/core/random.hpp"
+#include "matapprox/core/require.hpp"
+#include "matapprox/factors/permutation.hpp"
+#include "matapprox/factors/toeplitz.hpp"
+#include "matapprox/operators/kernel.hpp"
+#include "matapprox/operators/stored_as.hpp"
+#include "methods/dense_matrix.hpp"
+#include "methods/exact/constant_diagonals.hpp"
+#include "methods/finite.hpp"
+
+namespace matapprox {
+namespace {
+
+constexpr const char* kToeplitz = "toeplitz";
+/// Pairs of entries that share a value, for each division into blocks.
+constexpr Index kSampledPairs = 1000;
+/// Least side of the blocks that are chosen, and largest number of divisions that are compared.
+constexpr Index kMinBlockSide = 4;
+constexpr std::size_t kMaxDivisions = 64;
+/// Estimated errors below this one are rounding errors of the entries.
+constexpr double kRoundingOfEqualEntries = 1e-15;
+/// Points differ from a grid by at most this many units of rounding of the largest coordinate.
+constexpr double kGridRoundings = 16;
+
+using Levels = std::array<ToeplitzLevel, 2>;
+
+double bytes_of(const Levels& levels) {
+  return 8 * static_cast<double>(levels[0].values()) * static_cast<double>(levels[1].values());
+}
+
+// ---- Points on a grid
+
+/// The points in the order of a grid: point order[i_1 n_2 + i_2] is at place i_1, i_2.
+struct Grid {
+  std::array<Index, 2> sides{1, 1};
+  std::vector<Index> order;
+};
+
+/// Places of coordinates on a line of equally spaced numbers; empty if they are not on one.
+struct Line {
+  Index size = 0;
+  std::vector<Index> places;
+};
+
+Line line_of(const Vector& x) {
+  const double tolerance =
+      kGridRoundings * std::numeric_limits<double>::epsilon() * x.cwiseAbs().maxCoeff();
+  std::vector<double> sorted(x.data(), x.data() + x.size());
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(
+      std::unique(
+          sorted.begin(), sorted.end(), [&](double a, double b) { return b - a <= 2 * tolerance; }),
+      sorted.end());
+  Line line{static_cast<Index>(sorted.size()), {}};
+  const double first = sorted.front();
+  const double spacing =
+      line.size == 1 ? 1 : (sorted.back() - first) / static_cast<double>(line.size - 1);
+  for (Index i = 0; i < x.size(); ++i) {
+    const double place = std::round((x(i) - first) / spacing);
+    if (std::abs(x(i) - (first + place * spacing)) > tolerance) return {};
+    line.places.push_back(static_cast<Index>(place));
+  }
+  return line;
+}
+
+/// The grid of the points; nothing if they are not on one, or if two of them are at one place.
+std::optional<Grid> grid_of(const Matrix& points) {
+  Grid grid;
+  std::vector<Line> lines;
+  for (Index c = 0; c < points.cols(); ++c) {
+    Line line = line_of(points.col(c));
+    if (line.places.empty()) return std::nullopt;
+    if (line.size > 1) lines.push_back(std::move(line));
+    if (lines.size() > 2) return std::nullopt;
+  }
+  for (std::size_t k = 0; k < lines.size(); ++k) grid.sides[k + 2 - lines.size()] = lines[k].size;
+  const Index n = points.rows();
+  if (grid.sides[0] > n || grid.sides[0] * grid.sides[1] != n) return std::nullopt;
+  grid.order.assign(static_cast<std::size_t>(n), -1);
+  for (Index i = 0; i < n; ++i) {
+    Index place = 0;
+    for (const Line& line : lines)
+      place = place * line.size + line.places[static_cast<std::size_t>(i)];
+    Index& point = grid.order[static_cast<std::size_t>(place)];
+    if (point >= 0) return std::nullopt;
+    point = i;
+  }
+  return grid;
+}
+
+bool depends_on_differences(KernelFunction function) {
+  return function == KernelFunction::kGaussian || function == KernelFunction::kLaplacian ||
+         function == KernelFunction::kMatern32 || function == KernelFunction::kMatern52;
+}
+
+/// The grid of the points of a kernel matrix; nothing if A is another matrix.
+std::optional<Grid> grid_of(const LinearOperator& A) {
+  const KernelOperator* kernel = kernel_matrix(A);
+  if (kernel == nullptr || !depends_on_differences(kernel->options().function)) return std::nullopt;
+  return grid_of(kernel->points());
+}
+
+bool is_in_order(const Grid& grid) { return std::is_sorted(grid.order.begin(), grid.order.end()); }
+
+double bytes_of(const Grid& grid) {
+  const auto n = static_cast<double>(grid.order.size());
+  return is_in_order(grid)
+             ? 8 * n
+             : 8 * n + static_cast<double>(permutation_bytes(grid.sides[0] * grid.sides[1]));
+}
+
+std::vector<Factor> factors_of(const LinearOperator& A, const Grid& grid) {
+  ToeplitzMatrix::Content content;
+  for (std::size_t k = 0; k < 2; ++k)
+    content.levels[k] = {grid.sides[k], grid.sides[k], ToeplitzForm::kSymmetric};
+  const std::array corner{grid.order.front()};
+  const Vector column = A.columns_at(corner).col(0);
+  content.symbol = column(grid.order);
+  Factor T = make_factor("T", ToeplitzMatrix(std::move(content)));
+  if (is_in_order(grid)) return {std::move(T)};
+  const Factor P = make_factor("P", Permutation(grid.order));
+  return {{P.name, P.value, true}, std::move(T), P};
+}
+
+// ---- Matrices in memory
+
+/// Divisors d of n with d >= kMinBlockSide and n / d >= 2, and n itself.
+std::vector<Index> block_sides(Index n, Index given) {
+  if (given > 0) return {given};
+  std::vector<Index> sides{n};
+  for (Index d = kMinBlockSide; 2 * d <= n; ++d) {
+    if (n % d == 0) sides.push_back(d);
+  }
+  return sides;
+}
+
+/// Divisions into blocks, with every pair of forms, the one without blocks first.
+std::vector<Levels> divisions(Index m, Index n, const ToeplitzOptions& options) {
+  std::vector<Levels> all;
+  for (const Index rows : block_sides(m, options.block_rows)) {
+    for (const Index cols : block_sides(n, options.block_cols)) {
+      const bool both_free = options.block_rows == 0 && options.block_cols == 0;
+      if (both_free && m * cols != n * rows) continue;  // as many blocks in both directions
+      for (const ToeplitzForm outer : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
+        if (rows == m && cols == n && outer == ToeplitzForm::kHankel) continue;
+        for (const ToeplitzForm inner : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
+          all.push_back(
+              {ToeplitzLevel{m / rows, n / cols, outer}, ToeplitzLevel{rows, cols, inner}});
+        }
+      }
+    }
+  }
+  if (all.size() > 4 * kMaxDivisions) all.resize(4 * kMaxDivisions);
+  return all;
+}
+
+/// A random entry of a level, and another one with the same value.
+struct EntryPair {
+  Index i, j, other_i, other_j;
+};
+
+EntryPair pair_of(const ToeplitzLevel& level, std::uint64_t seed, Index which) {
+  const auto drawn = [&](Index part, Index bound) {
+    return random_index(seed, RandomStream::kToeplitz, which, part, bound);
+  };
+  EntryPair pair{drawn(0, level.rows), drawn(1, level.cols), 0, 0};
+  const bool hankel = level.form == ToeplitzForm::kHankel;
+  // The places of this value are i = low ... high.
+  const Index low = hankel ? std::max<Index>(0, pair.i + pair.j - level.cols + 1)
+                           : std::max<Index>(0, pair.i - pair.j);
+  const Index high = hankel ? std::min(level.rows - 1, pair.i + pair.j)
+                            : std::min(level.rows - 1, pair.i - pair.j + level.cols - 1);
+  pair.other_i = low + drawn(2, high - low + 1);
+  pair.other_j = hankel ? pair.i + pair.j - pair.other_i : pair.other_i - pair.i + pair.j;
+  return pair;
+}
+
+/// Estimate of |A - T|^2 / |A|^2: half of the mean squared difference of two entries with the same
+/// value, which is the variance of the entries around the means.
+double estimated_error(const Matrix& A, double scale, const Levels& levels, std::uint64_t seed) {
+  double differences = 0;
+  double squares = 0;
+  for (Index k = 0; k < kSampledPairs; ++k) {
+    const EntryPair outer = pair_of(levels[0], seed, 2 * k);
+    const EntryPair inner = pair_of(levels[1], seed, 2 * k + 1);
+    const auto entry = [&](Index i1, Index j1, Index i2, Index j2) {
+      return scale * A(i1 * levels[1].rows + i2, j1 * levels[1].cols + j2);
+    };
+    const double one = entry(outer.i, outer.j, inner.i, inner.j);
+    const double other = entry(outer.other_i, outer.other_j, inner.other_i, inner.other_j);
+    differences += 0.5 * (one - other) * (one - other);
+    squares += 0.5 * (one * one + other * other);
+  }
+  return squares > 0 ? std::max(std::sqrt(differences / squares), kRoundingOfEqualEntries)
+                     : std::numeric_limits<double>::infinity();
+}
+
+struct DivisionChoice {
+  Levels levels{};
+  double error = std::numeric_limits<double>::infinity();
+  double least_bytes = std::numeric_limits<double>::infinity();  ///< of all divisions
+};
+
+/// The division with the least estimated error of those that fit into the bytes.
+DivisionChoice best_division(const Matrix& A,
+                             double scale,
+                             const std::vector<Levels>& all,
+                             double bytes,
+                             std::uint64_t seed) {
+  DivisionChoice best;
+  bool found = false;
+  for (const Levels& levels : all) {
+    throw_if_stop_requested();
+    best.least_bytes = std::min(best.least_bytes, bytes_of(levels));
+    const bool shares = levels[0].values() * levels[1].values() < A.size();
+    if (bytes_of(levels) > bytes || (!shares && found)) continue;
+    const double error = all.size() == 1 ? 0 : estimated_error(A, scale, levels, seed);
+    if (!found || error < best.error) {
+      best.levels = levels;
+      best.error = error;
+    }
+    found = true;
+  }
+  return best;
+}
+
+/// The mean of the entries for each value. Differences from the first entry are added, so that
+/// equal entries have no rounding error.
+Vector means(const Matrix& A, double scale, const Levels& levels) {
+  const auto& [outer, inner] = levels;
+  const Index count = outer.values() * inner.values();
+  Vector first = Vector::Zero(count);
+  Vector sums = Vector::Zero(count);
+  Vector times = Vector::Zero(count);
+  for (Index j = 0; j < A.cols(); ++j) {
+    throw_if_stop_requested();
+    for (Index i = 0; i < A.rows(); ++i) {
+      const Index value = outer.value(i / inner.rows, j / inner.cols) * inner.values() +
+                          inner.value(i % inner.rows, j % inner.cols);
+      const double entry = scale * A(i, j);
+      if (times(value) == 0) first(value) = entry;
+      sums(value) += entry - first(value);
+      times(value) += 1;
+    }
+  }
+  return (first + sums.cwiseQuotient(times)) / scale;
+}
+
+}  // namespace
+
+void ToeplitzOptions::visit(OptionVisitor& v) {
+  v.visit("budget", budget, "storage limit: bytes (4MB), a share of 8 m n bytes (10%) or numbers");
+  v.visit("block_rows", block_rows, "rows of the blocks, a divisor of m; 0: chosen");
+  v.visit("block_cols", block_cols, "columns of the blocks, a divisor of n; 0: chosen");
+  v.visit("seed", seed, "seed of the sampled entries that choose the blocks");
+}
+
+Approximation toeplitz(const LinearOperator& A,
+                       const ToeplitzOptions& options,
+                       const RunControl& control) {
+  require(A.rows() >= 1 && A.cols() >= 1,
+          "{}: the matrix is {} x {}; it needs at least one row and column",
+          kToeplitz,
+          A.rows(),
+          A.cols());
+  for (const auto& [divisor, side, of] : {std::tuple(options.block_rows, A.rows(), "rows"),
+                                          std::tuple(options.block_cols, A.cols(), "columns")}) {
+    require(divisor >= 0 && (divisor == 0 || side % divisor == 0),
+            "{}: {} is not a divisor of the {} {}",
+            kToeplitz,
+            divisor,
+            side,
+            of);
+  }
+  const StopScope scope(control, kToeplitz);
+  const double limit = options.budget.bytes(A.rows(), A.cols());
+  Summary summary;
+  summary.method = kToeplitz;
+  summary.seed = options.seed;
+  summary.options = list_options(options);
+  const auto check = [&](double least) {
+    if (least <= limit) return;
+    throw BudgetTooSmall(fmt::format("{}: the values take {:.0f} bytes, more than the budget of {}",
+                                     kToeplitz,
+                                     least,
+                                     options.budget.text()),
+                         least);
+  };
+  if (options.block_rows == 0 && options.block_cols == 0) {
+    if (const auto grid = grid_of(A)) {
+      check(bytes_of(*grid));
+      std::vector<Factor> factors = factors_of(A, *grid);
+      summary.form = grid->sides[0] == 1
+                         ? fmt::format("points on a line")
+                         : fmt::format("points on a grid, {} x {}", grid->sides[0], grid->sides[1]);
+      return {std::move(factors), std::move(summary)};
+    }
+  }
+  const HeldEntries held(A, kToeplitz, control);
+  const Matrix& entries = held.values();
+  const double scale = unit_scale(entries);
+  const DivisionChoice choice =
+      best_division(entries, scale, divisions(A.rows(), A.cols(), options), limit, options.seed);
+  check(choice.least_bytes);
+  ToeplitzMatrix T =
+      exact_store::with_symmetric_levels({choice.levels, means(entries, scale, choice.levels)});
+  summary.form = T.description();
+  return {{make_factor("T", std::move(T))}, std::move(summary)};
+}
+
+double toeplitz_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
+  if (const auto grid = grid_of(A))
+    return bytes_of(*grid) <= bytes ? kRoundingOfEqualEntries
+                                    : std::numeric_limits<double>::infinity();
+  const Matrix* entries = dense_values(A);
+  if (entries == nullptr) return std::numeric_limits<double>::infinity();
+  return best_division(
+             *entries, unit_scale(*entries), divisions(A.rows(), A.cols(), {}), bytes, seed)
+      .error;
+}
+
+}  // namespace matapprox
