@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "device/processes.hpp"
+#include "kernels/adam.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/kernels/chord.hpp"
@@ -149,7 +150,7 @@ struct ScaleRows {
   double factor;
 };
 struct AdamStep {
-  MemorySpace::Adam step;
+  kernels::AdamStep step;
   Part gradient;
   Part mean;
   Part square;

@@ -14,6 +14,7 @@
 
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "mpi/processes.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
@@ -224,7 +225,7 @@ TEST_P(RanksSpaceOf, TheLargestEntryAndWhatIsNotFinite) {
 }
 
 TEST_P(RanksSpaceOf, AdamTakesTheStepOfTheHost) {
-  const MemorySpace::Adam step{0.9, 0.99, 0.1, 1.5, 1e-3};
+  const kernels::AdamStep step{0.9, 0.99, 0.1, 1.5, 1e-3};
   const Index n = 1001;
   std::vector<Matrix> after;
   for (const Space& at : {space(n), host_space()}) {
@@ -232,7 +233,8 @@ TEST_P(RanksSpaceOf, AdamTakesTheStepOfTheHost) {
     MultiVector mean(at, matapprox::test::random_matrix(n, 1, 2));
     MultiVector square(at, matapprox::test::random_matrix(n, 1, 3).cwiseAbs());
     MultiVector point(at, matapprox::test::random_matrix(n, 1, 4));
-    at->adam(step, gradient.data(), n, mean.data(), square.data(), point.data());
+    chord_fit::take_adam_step(
+        *at, step, gradient.data(), n, mean.data(), square.data(), point.data());
     for (const MultiVector* x : {&mean, &square, &point}) after.push_back(to_host(x->columns()));
   }
   for (std::size_t k = 0; k < 3; ++k) EXPECT_SAME_BITS(after[k], after[k + 3]);

@@ -85,21 +85,6 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   /// Returns the largest |x|; not finite if any number is not.
   virtual double largest(const double* numbers, Index count) const = 0;
   virtual void scale(double* numbers, Index count, double factor) const = 0;
-  /// One Adam step [KB15] on `count` numbers: mean = d mean + (1 - d) g, square = e square + (1 -
-  /// e) g^2, x -= mean_step mean / (square_scale sqrt(square) + epsilon).
-  struct Adam {
-    double mean_decay = 0;    ///< d
-    double square_decay = 0;  ///< e
-    double mean_step = 0;     ///< step size / (1 - d^t)
-    double square_scale = 1;  ///< 1 / sqrt(1 - e^t)
-    double epsilon = 0;
-  };
-  virtual void adam(const Adam& step,
-                    const double* gradient,
-                    Index count,
-                    double* mean,
-                    double* square,
-                    double* x) const = 0;
 
  protected:
   MemorySpace() = default;
