@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "device/processes.hpp"
+#include "io/positioned_write.hpp"
 #include "kernels/adam.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/chord_objective.hpp"
+#include "io/positioned_write.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "mpi/leader.hpp"
@@ -22,7 +23,7 @@ namespace matapprox::mpi {
 /// arithmetic works, but reading ends the program. Operations take whole columns; scale() also
 /// takes some rows of one column. Allocation throws NotAvailable if a process runs out of memory or
 /// the leader out of addresses.
-class RanksSpace final : public AdamSpace {
+class RanksSpace final : public AdamSpace, public BlockWriter {
  public:
   /// A block has the layout in `layouts` with the same number of rows, else an even one. Two
   /// layouts with the same number of rows must be equal.
