@@ -8,7 +8,7 @@
 
 #include "device/chord_objective.hpp"
 #include "device/cuda/kernels/multi_vector.hpp"
-#include "device/cuda/kernels/normal.hpp"
+#include "device/cuda/kernels/random.hpp"
 #include "device/cuda/kernels/tall_product.hpp"
 #include "matapprox/core/multi_vector.hpp"
 

@@ -1,5 +1,3 @@
-#include "methods/hierarchical/outliers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "matapprox/operators/dense.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
+#include "methods/hierarchical/block_fit.hpp"
 #include "methods/hierarchical/encoding.hpp"
 #include "operators/symmetry.hpp"
 

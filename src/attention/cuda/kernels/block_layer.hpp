@@ -3,10 +3,10 @@
 #include <optional>
 #include <variant>
 
-#include "attention_layer.hpp"
 #include "linear_layer.hpp"
 #include "linear_transformer.hpp"
 #include "linformer.hpp"
+#include "pass.hpp"
 #include "performer.hpp"
 #include "psf_layer.hpp"
 #include "simpletron.hpp"

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "device/cuda/kernels/functions.hpp"
-#include "parameter_slot.hpp"
 #include "pass.hpp"
 
 namespace matapprox::cuda {
