@@ -141,17 +141,11 @@ struct NormalizeRowsBackward {
   }
 };
 
-/// Weight and bias of a norm.
-struct NormPlaces {
-  ParameterSlot weight;
-  ParameterSlot bias;
-};
-
 /// A LayerNorm. Stores rows x columns numbers and one per row.
 template <class T, class Queue>
 class LayerNormLayer {
  public:
-  LayerNormLayer(const Queue& queue, const NormPlaces& places, double epsilon, Index rows)
+  LayerNormLayer(const Queue& queue, const LinearSlots& places, double epsilon, Index rows)
       : places_(places),
         epsilon_(epsilon),
         rows_(rows),
@@ -196,7 +190,7 @@ class LayerNormLayer {
   using Array = decltype(std::declval<const Queue&>().template array<T>(0));
   Index columns() const { return places_.weight.cols; }
 
-  NormPlaces places_;
+  LinearSlots places_;
   double epsilon_;
   Index rows_;
   Array z_;

@@ -10,7 +10,7 @@ namespace matapprox::cuda {
 
 using attention::ParameterSlot;
 
-/// Weight and bias of a linear map.
+/// Weight and bias of a linear map or a norm.
 struct LinearSlots {
   ParameterSlot weight;
   ParameterSlot bias;
