@@ -113,7 +113,6 @@ struct SoftmaxTile {
 
   Index blocks() const { return ceil_div(tile.rows(), ScoreLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 2; }
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
   MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
     Index matrix = 0;
     Index query = 0;
@@ -218,8 +217,6 @@ struct RowDots {
 
   Index blocks() const { return ceil_div(rows, RowLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row = RowLanes::row(place);
     if (row >= rows) return;

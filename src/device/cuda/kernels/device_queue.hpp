@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(Kernel::kThreads) run_kernel(const Kernel kern
   if constexpr (PhasedKernel<Kernel>) {
     __shared__ typename Kernel::SharedMemory shared;
     typename Kernel::Registers local;
-    kernel.begin(place, local);
+    if constexpr (HasBegin<Kernel>) kernel.begin(place, local);
     const int steps = kernel.steps(place);
     for (int s = 0; s < steps; ++s) {
       kernel.fill(place, s, shared, local);
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(Kernel::kThreads) run_kernel(const Kernel kern
       kernel.use(place, s, shared, local);
       __syncthreads();
     }
-    kernel.end(place, local);
+    if constexpr (HasEnd<Kernel>) kernel.end(place, local);
   } else {
     kernel(place);
   }

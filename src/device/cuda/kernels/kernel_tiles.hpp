@@ -195,8 +195,6 @@ struct KernelColumns {
   MATAPPROX_HD Index column_blocks() const { return ceil_div(columns, Tile::kPoints); }
   Index blocks() const { return ceil_div(tile.points.count, kThreads) * column_blocks(); }
   MATAPPROX_HD int steps(GridPosition) const { return tile.chunks(); }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const Index first = first_column(place);

@@ -75,8 +75,6 @@ struct ColumnSums {
 
   Index blocks() const { return segments * parts * column_blocks; }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row_block = place.block / column_blocks;
