@@ -49,37 +49,31 @@ struct NormalizeRows {
 
   Index blocks() const { return ceil_div(rows, RowLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 2; }
-  MATAPPROX_HD void begin(GridPosition, Registers& local) const { local.mean = 0; }
+  MATAPPROX_HD void begin(GridPosition, Registers& own) const { own.mean = 0; }
 
-  MATAPPROX_HD void fill(GridPosition place,
-                         int step,
-                         SharedMemory& shared,
-                         Registers& local) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index row = RowLanes::row(place);
     if (row >= rows) return;
     T sum = 0;
     for (Index c = RowLanes::lane(place); c < columns; c += RowLanes::kLanes) {
-      const T off = x[row * columns + c] - local.mean;
+      const T off = x[row * columns + c] - own.mean;
       sum += step == 0 ? off : off * off;
     }
     shared.parts[place.thread] = sum;
   }
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index row = RowLanes::row(place);
     if (row >= rows) return;
     const T mean = RowLanes::sum(place, shared.parts) / static_cast<T>(columns);
     if (step == 0) {
-      local.mean = mean;
+      own.mean = mean;
       return;
     }
     const T scale = T(1) / sqrt_of(mean + epsilon);
     if (RowLanes::lane(place) == 0) scales[row] = scale;
     for (Index c = RowLanes::lane(place); c < columns; c += RowLanes::kLanes) {
       const Index at = row * columns + c;
-      const T normalized = (x[at] - local.mean) * scale;
+      const T normalized = (x[at] - own.mean) * scale;
       z[at] = normalized;
       y[at] = normalized * weight[c] + bias[c];
     }

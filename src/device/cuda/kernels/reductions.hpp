@@ -125,7 +125,7 @@ struct RowSums {
 
   Index blocks() const { return ceil_div(columns, part_columns) * rows; }
   MATAPPROX_HD int steps(GridPosition) const { return Pairs::steps(); }
-  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
+  MATAPPROX_HD void begin(GridPosition place, Registers& own) const {
     const Index part = place.block / rows;
     const T* row = from + (place.block - part * rows) * columns;
     const Index begin = part * part_columns;
@@ -135,22 +135,16 @@ struct RowSums {
       const auto number = static_cast<Sum>(row[j]);
       sum += kSquares ? number * number : number;
     }
-    local.sum = sum;
+    own.sum = sum;
   }
-  MATAPPROX_HD void fill(GridPosition place,
-                         int step,
-                         SharedMemory& shared,
-                         Registers& local) const {
-    Pairs::fill(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Pairs::fill(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
-    Pairs::use(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Pairs::use(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
-    if (place.thread == 0) to[place.block] = local.sum;
+  MATAPPROX_HD void end(GridPosition place, const Registers& own) const {
+    if (place.thread == 0) to[place.block] = own.sum;
   }
 };
 
