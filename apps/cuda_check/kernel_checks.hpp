@@ -7,7 +7,7 @@
 #include "device/cuda/kernels/block_layout.hpp"
 #include "device/cuda/kernels/kernel_tiles.hpp"
 #include "device/cuda/kernels/multi_vector.hpp"
-#include "device/cuda/kernels/normal.hpp"
+#include "device/cuda/kernels/random.hpp"
 #include "device/cuda/tall_cholesky.hpp"
 
 namespace matapprox::cuda {

@@ -51,9 +51,8 @@ Html results_notes(const Comparison& comparison);
 
 namespace matapprox {
 
-/// The other formats of a comparison; docs/cli.md has the schema of the first two. The table is at
-/// most 100 columns wide.
-std::string comparison_json(const Comparison& comparison);
+/// The other formats of a comparison beside to_json; docs/cli.md has the schema of both. The table
+/// is at most 100 columns wide.
 std::string comparison_csv(const Comparison& comparison);
 std::string comparison_table(const Comparison& comparison);
 

@@ -143,11 +143,3 @@ Json to_json(const Comparison& comparison) {
 }
 
 }  // namespace matapprox::report
-
-namespace matapprox {
-
-std::string comparison_json(const Comparison& comparison) {
-  return report::to_text(report::to_json(comparison));
-}
-
-}  // namespace matapprox

@@ -4,7 +4,6 @@
 
 #include "matapprox/core/run_control.hpp"
 #include "report/comparison_page.hpp"
-#include "report/gnuplot.hpp"
 
 namespace matapprox {
 namespace {
@@ -53,8 +52,6 @@ std::vector<ReportFile> plot_files(const ComparisonContents& contents) {
 }
 
 }  // namespace
-
-void require_report_tools() { report::require_gnuplot(); }
 
 std::vector<std::string> report_plot_names(const std::vector<std::string>& methods) {
   std::vector<std::string> stems(std::begin(kChartNames), std::end(kChartNames));

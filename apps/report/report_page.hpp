@@ -28,10 +28,6 @@ struct Report {
   std::vector<ReportFile> plots;
 };
 
-/// Throws NotAvailable, naming the package, if gnuplot, which draws the charts, is missing. Must be
-/// called before a long fit.
-void require_report_tools();
-
 /// Names that Report::plots can have for these methods (empty: all), to be checked before the fits.
 std::vector<std::string> report_plot_names(const std::vector<std::string>& methods);
 

@@ -14,13 +14,6 @@ void MemorySpace::write_rows(
   for (Index c = 0; c < a; ++c) write(host + c * count, count, A + c * n + first);
 }
 
-std::optional<std::uint32_t> MemorySpace::write_to_file(Index /*n*/,
-                                                        const double* /*A*/,
-                                                        Index /*a*/,
-                                                        const FilePlace& /*place*/) const {
-  return std::nullopt;
-}
-
 MultiVector::MultiVector(std::shared_ptr<const MemorySpace> space, Index rows, Index cols)
     : space_(std::move(space)), rows_(rows), cols_(cols), data_(space_->allocate(rows, cols)) {}
 

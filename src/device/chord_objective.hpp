@@ -4,17 +4,30 @@
 #include <memory>
 #include <span>
 
+#include "kernels/adam.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 
 namespace matapprox {
+
+/// A memory space of a GPU or of several processes that takes the Adam steps of a Chord fit there.
+class AdamSpace : public MemorySpace {
+ public:
+  /// Does the same as kernels::adam_step with addresses of this memory space.
+  virtual void adam_step(const kernels::AdamStep& step,
+                         const double* gradient,
+                         Index count,
+                         double* mean,
+                         double* square,
+                         double* x) const = 0;
+};
 
 /// The objective of a Chord fit on a GPU or over several processes: kernels::chord_objective with
 /// its panels there.
 class DeviceChordObjective {
  public:
   virtual ~DeviceChordObjective() = default;
-  /// Memory space of values and gradients.
+  /// Memory space of values and gradients, an AdamSpace.
   virtual const std::shared_ptr<const MemorySpace>& space() const = 0;
   /// Returns f over the columns J (at most `max_columns` of them) and, unless null, computes its
   /// gradient, in the layout of ChordFactors at addresses of space(). The results have the same

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <variant>
 
 #include "core/overloaded.hpp"
 #include "factors/factor_value.hpp"
@@ -216,6 +217,11 @@ GpuWork stored_work(const LinearOperator& A, Index columns, Index bytes) {
           std::max(A.rows(), A.cols())};
 }
 
+/// Returns the compressed columns of A: the compressed rows of its transpose.
+cuda::HostSparse compressed_columns(const cuda::HostSparsePair& A) {
+  return A.transposed.row_starts == nullptr ? A.matrix : A.transposed;
+}
+
 }  // namespace
 
 GpuFactors gpu_factors(const LinearOperator& A, Index gpu_free_bytes) {
@@ -260,6 +266,28 @@ std::string streaming_note(Index host_bytes) {
       "the GPU has no room for {:.3g} GB of factors: they stay on the host and are streamed at "
       "each product",
       static_cast<double>(host_bytes) / 1e9);
+}
+
+GpuChordTarget gpu_chord_target(const ChordTarget& target) {
+  GpuChordTarget result;
+  const bool is_kernel = kernel_matrix(target.matrix) != nullptr;
+  const bool is_sparse = sparse_values(target.matrix) != nullptr;
+  if ((is_kernel || is_sparse) && !target.ordered) {
+    result.factors = gpu_factors(target.matrix.underlying());
+    result.counter = counter_of(target.matrix);
+    const cuda::HostFactor& factor = result.factors.factors.front().factor;
+    if (is_kernel) {
+      result.source = cuda::ChordKernel{std::get<cuda::HostKernel>(factor), target.unit};
+    } else {
+      result.source = cuda::ChordSparse{compressed_columns(std::get<cuda::HostSparsePair>(factor)),
+                                        target.unit};
+    }
+  } else {
+    result.source = [columns = target.columns](const Index* J, Index count, double* panel) {
+      columns({J, static_cast<std::size_t>(count)}, panel);
+    };
+  }
+  return result;
 }
 
 }  // namespace matapprox

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/positioned_write.hpp"
+#include "io/positioned_write.hpp"
 #include "matapprox/core/error.hpp"
 
 namespace matapprox {

@@ -8,6 +8,7 @@
 
 #include "core/small_float.hpp"
 #include "io/hdf5_rows.hpp"
+#include "io/positioned_write.hpp"
 #include "matapprox/core/memory.hpp"
 
 namespace matapprox::hdf5 {
@@ -106,10 +107,11 @@ void write_placed(const Location& group,
   const Handle dataset =
       create_dataset(group, name, extents, NumberType<double>::file(), stretch_of_file().id());
   std::optional<std::uint32_t> sum;
-  if (std::optional<FilePlace> place = place_of(dataset, group)) {
+  const auto* writer = dynamic_cast<const BlockWriter*>(block.space);
+  if (std::optional<FilePlace> place = place_of(dataset, group); place && writer != nullptr) {
     place->order = extents.size() == 2 ? FilePlace::Order::kRows : FilePlace::Order::kColumns;
     place->finite = not_finite == NotFinite::kRefused;
-    sum = block.space->write_to_file(block.rows, block.data, block.cols, *place);
+    sum = writer->write_to_file(block.rows, block.data, block.cols, *place);
   }
   put_checksum(
       dataset, group.file, sum ? *sum : write_rows<double>(dataset, group, name, extents, source));

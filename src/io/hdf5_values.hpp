@@ -30,7 +30,7 @@ void write_values(const Location& group,
 /// Treatment of NaN and Inf: refused, with NumericalError, or written.
 enum class NotFinite { kRefused, kAllowed };
 /// Writes an array of doubles from a block of a memory space, row by row, or, with one extent,
-/// column by column. Bypasses HDF5 by MemorySpace::write_to_file if possible; otherwise takes the
+/// column by column. Bypasses HDF5 by BlockWriter::write_to_file if possible; otherwise takes the
 /// numbers from `source`, which itself has to check for NaN and Inf.
 void write_placed(const Location& group,
                   const std::string& name,

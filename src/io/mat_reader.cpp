@@ -1,15 +1,22 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <matio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "io/hdf5_handle.hpp"
 #include "io/hdf5_stored.hpp"
-#include "io/mapped_file.hpp"
 #include "io/mat_structure.hpp"
 #include "io/proportion.hpp"
 #include "io/table_reader.hpp"
@@ -21,6 +28,40 @@
 namespace matapprox {
 
 namespace {
+
+/// The bytes of a regular file, mapped for reading; nothing is copied.
+class MappedFile {
+ public:
+  /// Throws FileError if the file is missing, unreadable or not a regular file.
+  explicit MappedFile(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+      throw FileError(
+          fmt::format("{}: cannot open: {}", path, std::generic_category().message(errno)));
+    }
+    struct stat status {};
+    const bool regular = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+    size_ = regular ? static_cast<std::size_t>(status.st_size) : 0;
+    if (size_ > 0) bytes_ = mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    const int code = errno;
+    close(descriptor);
+    if (!regular) throw FileError(fmt::format("{}: not a regular file", path));
+    if (bytes_ == MAP_FAILED) {
+      throw FileError(
+          fmt::format("{}: cannot read: {}", path, std::generic_category().message(code)));
+    }
+  }
+  ~MappedFile() {
+    if (bytes_ != nullptr) munmap(bytes_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::string_view view() const { return {static_cast<const char*>(bytes_), size_}; }
+
+ private:
+  void* bytes_ = nullptr;
+  std::size_t size_ = 0;
+};
 
 struct CloseMat {
   void operator()(mat_t* file) const { Mat_Close(file); }

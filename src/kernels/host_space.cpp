@@ -110,23 +110,6 @@ class HostSpace final : public MemorySpace {
       Eigen::Map<Vector>(numbers + first, size) *= factor;
     });
   }
-
-  void adam(const Adam& step,
-            const double* gradient,
-            Index count,
-            double* mean,
-            double* square,
-            double* x) const override {
-    for_chunks(count, [&](Index first, Index size) {
-      const auto g = Eigen::Map<const Vector>(gradient + first, size).array();
-      auto m = Eigen::Map<Vector>(mean + first, size).array();
-      auto v = Eigen::Map<Vector>(square + first, size).array();
-      m = step.mean_decay * m + (1 - step.mean_decay) * g;
-      v = step.square_decay * v + (1 - step.square_decay) * g.square();
-      Eigen::Map<Vector>(x + first, size).array() -=
-          step.mean_step * m / (v.sqrt() * step.square_scale + step.epsilon);
-    });
-  }
 };
 
 }  // namespace

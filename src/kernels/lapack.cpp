@@ -47,6 +47,18 @@ void check(std::string_view routine, int info) {
   if (info > 0) throw NumericalError(fmt::format("{}: did not converge (info {})", routine, info));
 }
 
+/// Calls a LAPACK routine with the work array whose length a first call returns, and returns its
+/// info. Throws Interrupted before the second call if a stop is requested.
+template <class Call>
+int with_work_array(std::string_view routine, const Call& call) {
+  double answer = 0.0;
+  check(routine, call(&answer, -1));
+  const int length = work_length(routine, answer);
+  Vector work(length);
+  throw_if_stop_requested();
+  return call(work.data(), length);
+}
+
 struct SvdArguments {
   int m;
   int n;
@@ -59,7 +71,7 @@ int divide_and_conquer_svd(const SvdArguments& size, Matrix& A, Matrix& U, Vecto
   std::vector<int> integers(8 * static_cast<std::size_t>(size.r));
   const int ldu = std::max(1, static_cast<int>(U.rows()));
   const int ldvt = std::max(1, static_cast<int>(VT.rows()));
-  const auto call = [&](double* work, int length) {
+  return with_work_array("dgesdd", [&](double* work, int length) {
     int info = 0;
     dgesdd_(&size.job,
             &size.m,
@@ -77,19 +89,14 @@ int divide_and_conquer_svd(const SvdArguments& size, Matrix& A, Matrix& U, Vecto
             &info,
             1);
     return info;
-  };
-  double answer = 0.0;
-  check("dgesdd", call(&answer, -1));
-  const int length = work_length("dgesdd", answer);
-  Vector work(length);
-  return call(work.data(), length);
+  });
 }
 
 /// dgesvd, slower and more robust; otherwise as above.
 int qr_svd(const SvdArguments& size, Matrix& A, Matrix& U, Vector& S, Matrix& VT) {
   const int ldu = std::max(1, static_cast<int>(U.rows()));
   const int ldvt = std::max(1, static_cast<int>(VT.rows()));
-  const auto call = [&](double* work, int length) {
+  return with_work_array("dgesvd", [&](double* work, int length) {
     int info = 0;
     dgesvd_(&size.job,
             &size.job,
@@ -108,12 +115,7 @@ int qr_svd(const SvdArguments& size, Matrix& A, Matrix& U, Vector& S, Matrix& VT
             1,
             1);
     return info;
-  };
-  double answer = 0.0;
-  check("dgesvd", call(&answer, -1));
-  const int length = work_length("dgesvd", answer);
-  Vector work(length);
-  return call(work.data(), length);
+  });
 }
 
 /// Computes the SVD of A into U, S, VT: by dgesdd, or by dgesvd if that fails.
@@ -125,9 +127,7 @@ void compute_svd(char job, Matrix A, Matrix& U, Vector& S, Matrix& VT) {
                           job};
   const SingleBlasThread guard;
   Matrix original = A;
-  throw_if_stop_requested();
   if (divide_and_conquer_svd(size, A, U, S, VT) == 0) return;
-  throw_if_stop_requested();
   check("dgesvd", qr_svd(size, original, U, S, VT));
 }
 
@@ -136,17 +136,12 @@ Vector householder_qr(Matrix& A) {
   const int m = to_int("dgeqrf", A.rows());
   const int n = to_int("dgeqrf", A.cols());
   Vector tau(std::min(m, n));
-  const auto call = [&](double* work, int length) {
-    int info = 0;
-    dgeqrf_(&m, &n, A.data(), &m, tau.data(), work, &length, &info);
-    check("dgeqrf", info);
-  };
-  double answer = 0.0;
-  call(&answer, -1);
-  const int length = work_length("dgeqrf", answer);
-  Vector work(length);
-  throw_if_stop_requested();
-  call(work.data(), length);
+  const int info = with_work_array("dgeqrf", [&](double* work, int length) {
+    int result = 0;
+    dgeqrf_(&m, &n, A.data(), &m, tau.data(), work, &length, &result);
+    return result;
+  });
+  check("dgeqrf", info);
   return tau;
 }
 
@@ -154,17 +149,12 @@ Vector householder_qr(Matrix& A) {
 void form_q(Matrix& Q, const Vector& tau) {
   const int m = to_int("dorgqr", Q.rows());
   const int r = to_int("dorgqr", Q.cols());
-  const auto call = [&](double* work, int length) {
-    int info = 0;
-    dorgqr_(&m, &r, &r, Q.data(), &m, tau.data(), work, &length, &info);
-    check("dorgqr", info);
-  };
-  double answer = 0.0;
-  call(&answer, -1);
-  const int length = work_length("dorgqr", answer);
-  Vector work(length);
-  throw_if_stop_requested();
-  call(work.data(), length);
+  const int info = with_work_array("dorgqr", [&](double* work, int length) {
+    int result = 0;
+    dorgqr_(&m, &r, &r, Q.data(), &m, tau.data(), work, &length, &result);
+    return result;
+  });
+  check("dorgqr", info);
 }
 
 /// SVD of a tall matrix from that of R in A = Q R: U takes the place of Q.
@@ -307,17 +297,12 @@ std::vector<Index> pivoted_qr_order(Matrix A) {
   const int m = to_int("dgeqp3", A.rows());
   const int n = to_int("dgeqp3", A.cols());
   Vector tau(std::min(m, n));
-  const auto call = [&](double* work, int length) {
-    int info = 0;
-    dgeqp3_(&m, &n, A.data(), &m, pivots.data(), tau.data(), work, &length, &info);
-    check("dgeqp3", info);
-  };
-  double answer = 0.0;
-  call(&answer, -1);
-  const int length = work_length("dgeqp3", answer);
-  Vector work(length);
-  throw_if_stop_requested();
-  call(work.data(), length);
+  const int info = with_work_array("dgeqp3", [&](double* work, int length) {
+    int result = 0;
+    dgeqp3_(&m, &n, A.data(), &m, pivots.data(), tau.data(), work, &length, &result);
+    return result;
+  });
+  check("dgeqp3", info);
   std::transform(pivots.begin(), pivots.end(), order.begin(), [](int p) { return Index{p} - 1; });
   return order;
 }

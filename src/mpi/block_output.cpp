@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "core/positioned_write.hpp"
-
 namespace matapprox::mpi {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "io/positioned_write.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "mpi/layout.hpp"
 #include "mpi/process.hpp"
@@ -10,7 +11,7 @@
 namespace matapprox::mpi {
 
 /// Writes a distributed block into one file: each process writes its rows and waits for the disk;
-/// see MemorySpace::write_to_file. All processes call it together; `place` is the same on all.
+/// see BlockWriter::write_to_file. All processes call it together; `place` is the same on all.
 /// Returns the checksum of the whole block on the leader. Returns nothing, on all, unless all see
 /// the leader's file under its name. Throws AgreedFailure. Memory: 2 MB per process.
 std::optional<std::uint32_t> write_block(const Process& process,

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "device/chord_objective.hpp"
+#include "matapprox/factors/chord_factors.hpp"
 #include "mpi/leader.hpp"
 
 namespace matapprox::mpi {
@@ -23,5 +24,13 @@ std::unique_ptr<DeviceChordObjective> chord_objective_if_worth_it(std::shared_pt
                                                                   const ChordPattern& pattern,
                                                                   Index max_columns,
                                                                   const ChordTarget& target);
+
+/// Returns a chain of Chord factors whose values remain distributed over all processes after a fit,
+/// as a factor. Products are computed there, bit-identical to kernels::chord_apply. `values`: one
+/// column of a RanksSpace with the layout chain_layout() of even rows. Throws NotAvailable if a
+/// process runs out of memory.
+PlacedChord spread_chord(const std::shared_ptr<Leader>& leader,
+                         const ChordPattern& pattern,
+                         std::shared_ptr<const MultiVector> values);
 
 }  // namespace matapprox::mpi

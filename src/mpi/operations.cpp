@@ -247,7 +247,7 @@ void carry_out(const Process& process, Store& store, const ScaleRows& op) {
 
 void carry_out(const Process& /*process*/, Store& store, const AdamStep& op) {
   const MultiVectorView rows = own(store, op.x);
-  host_space()->adam(op.step,
+  kernels::adam_step(op.step,
                      own(store, op.gradient).data,
                      size_of(rows),
                      own(store, op.mean).data,

@@ -10,6 +10,8 @@
 #include <variant>
 
 #include "device/processes.hpp"
+#include "io/positioned_write.hpp"
+#include "kernels/adam.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/kernels/chord.hpp"
@@ -149,7 +151,7 @@ struct ScaleRows {
   double factor;
 };
 struct AdamStep {
-  MemorySpace::Adam step;
+  kernels::AdamStep step;
   Part gradient;
   Part mean;
   Part square;

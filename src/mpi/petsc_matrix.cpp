@@ -13,7 +13,6 @@
 #include "mpi/leader.hpp"
 #include "mpi/ranks_space.hpp"
 #include "mpi/sparse_rows.hpp"
-#include "mpi/spread_chord.hpp"
 
 namespace matapprox::mpi {
 namespace {

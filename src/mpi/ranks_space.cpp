@@ -192,12 +192,12 @@ void RanksSpace::scale(double* numbers, Index count, double factor) const {
   leader_->run(ScaleRows{part(numbers - first, at.rows), first, count, factor});
 }
 
-void RanksSpace::adam(const Adam& step,
-                      const double* gradient,
-                      Index count,
-                      double* mean,
-                      double* square,
-                      double* x) const {
+void RanksSpace::adam_step(const kernels::AdamStep& step,
+                           const double* gradient,
+                           Index count,
+                           double* mean,
+                           double* square,
+                           double* x) const {
   if (count == 0) return;
   leader_->run(AdamStep{
       step, part(gradient, count), part(mean, count), part(square, count), part(x, count)});

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "device/chord_objective.hpp"
+#include "io/positioned_write.hpp"
 #include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "mpi/leader.hpp"
@@ -21,7 +23,7 @@ namespace matapprox::mpi {
 /// arithmetic works, but reading ends the program. Operations take whole columns; scale() also
 /// takes some rows of one column. Allocation throws NotAvailable if a process runs out of memory or
 /// the leader out of addresses.
-class RanksSpace final : public MemorySpace {
+class RanksSpace final : public AdamSpace, public BlockWriter {
  public:
   /// A block has the layout in `layouts` with the same number of rows, else an even one. Two
   /// layouts with the same number of rows must be equal.
@@ -72,12 +74,12 @@ class RanksSpace final : public MemorySpace {
   Vector column_norms(Index n, const double* A, Index a) const override;
   double largest(const double* numbers, Index count) const override;
   void scale(double* numbers, Index count, double factor) const override;
-  void adam(const Adam& step,
-            const double* gradient,
-            Index count,
-            double* mean,
-            double* square,
-            double* x) const override;
+  void adam_step(const kernels::AdamStep& step,
+                 const double* gradient,
+                 Index count,
+                 double* mean,
+                 double* square,
+                 double* x) const override;
 
  private:
   struct Reserved {

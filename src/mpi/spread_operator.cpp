@@ -12,7 +12,6 @@
 #include "mpi/kernel_rows.hpp"
 #include "mpi/sparse_rows.hpp"
 #include "mpi/spread_chain.hpp"
-#include "mpi/spread_chord.hpp"
 
 namespace matapprox::mpi {
 namespace {

@@ -117,42 +117,6 @@ TEST_P(MultiVectorAt, TheLargestEntryAndWhatIsNotFinite) {
   EXPECT_EQ(to_host(block.columns()), -0.25 * X);
 }
 
-TEST_P(MultiVectorAt, AdamTakesThePaperStep) {
-  const Index n = 20001;
-  const Vector g = test::random_matrix(n, 1);
-  const Vector m = test::random_matrix(n, 1, 2);
-  const Vector v = test::random_matrix(n, 1, 3).cwiseAbs();
-  const Vector x = test::random_matrix(n, 1, 4);
-  const Space at = space();
-  const MultiVector gradient(at, g);
-  MultiVector mean(at, m);
-  MultiVector square(at, v);
-  MultiVector point(at, x);
-  at->adam({.mean_decay = 0.9,
-            .square_decay = 0.99,
-            .mean_step = 0.1,
-            .square_scale = 1.5,
-            .epsilon = 1e-3},
-           gradient.data(),
-           n,
-           mean.data(),
-           square.data(),
-           point.data());
-  const Vector new_mean = 0.9 * m + 0.1 * g;
-  const Vector new_square = 0.99 * v + 0.01 * g.cwiseProduct(g);
-  Vector new_point = x;
-  for (Index i = 0; i < n; ++i)
-    new_point(i) -= 0.1 * new_mean(i) / (1.5 * std::sqrt(new_square(i)) + 1e-3);
-  EXPECT_TRUE(test::within(
-      to_host(mean.columns()), Matrix(new_mean), 2 * test::rounding(3) * (m.norm() + g.norm())));
-  EXPECT_CLOSE(to_host(square.columns()), Matrix(new_square), 2 * test::rounding(4));
-  const double step = (x - new_point).norm();
-  EXPECT_TRUE(test::within(
-      to_host(point.columns()),
-      Matrix(new_point),
-      2 * test::rounding(1) * x.norm() + 2 * test::rounding(10) * (m.norm() + g.norm() + step)));
-}
-
 TEST(MultiVector, AnOperatorKeepsBlocksWhereItIs) {
   const Matrix A = test::random_matrix(40, 30);
   const Matrix X = test::random_matrix(30, 3, 2);

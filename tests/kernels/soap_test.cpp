@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/soap.hpp"
+#include "kernels/adam.hpp"
 #include "matapprox/core/types.hpp"
 #include "support/random_block.hpp"
 
@@ -18,12 +18,12 @@ namespace {
 
 SoapStep step_number(Index t) {
   return {.number = t,
-          .mean_decay = 0.9,
-          .square_decay = 0.8,
-          .product_decay = 0.95,
-          .mean_step = 0.01 / (1 - std::pow(0.9, t)),
-          .square_scale = 1 / std::sqrt(1 - std::pow(0.8, t)),
-          .epsilon = 1e-12};
+          .adam = {.mean_decay = 0.9,
+                   .square_decay = 0.8,
+                   .mean_step = 0.01 / (1 - std::pow(0.9, t)),
+                   .square_scale = 1 / std::sqrt(1 - std::pow(0.8, t)),
+                   .epsilon = 1e-12},
+          .product_decay = 0.95};
 }
 
 /// `rows` rows of K values, initially 1, and the state of their steps.
@@ -62,7 +62,7 @@ struct Rows {
 /// Adam along given axes, in double precision.
 struct AdamAlong {
   void step(Index t, const Matrix& axes, const Vector& g) {
-    const SoapStep s = step_number(t);
+    const AdamStep s = step_number(t).adam;
     const Vector along = axes * g;
     mean = s.mean_decay * mean + (1 - s.mean_decay) * g;
     square = s.square_decay * square + (1 - s.square_decay) * along.cwiseAbs2();

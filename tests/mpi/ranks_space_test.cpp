@@ -14,6 +14,7 @@
 
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "methods/chord/optimizers.hpp"
 #include "mpi/processes.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
@@ -110,6 +111,10 @@ std::uint32_t checksum(const std::string& bytes) {
       crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
+const BlockWriter& writer(const MultiVector& block) {
+  return dynamic_cast<const BlockWriter&>(*block.space());
+}
+
 // Fewer rows than processes, and more numbers than are written at a time; some columns of a block.
 TEST_P(RanksSpaceOf, BlocksAreWrittenToAFileByTheirProcesses) {
   for (const Index n : {1, 3, 37, 150001}) {
@@ -119,7 +124,7 @@ TEST_P(RanksSpaceOf, BlocksAreWrittenToAFileByTheirProcesses) {
       for (const auto order : {FilePlace::Order::kRows, FilePlace::Order::kColumns}) {
         const OutputFile file("before");
         const Matrix part = X.middleCols(1, columns);
-        const auto sum = block.space()->write_to_file(
+        const auto sum = writer(block).write_to_file(
             n, block.data() + n, columns, {file.path(), 13, order, "name"});
         const std::string wanted =
             numbers_as_bytes(order == FilePlace::Order::kRows ? Matrix(part.transpose()) : part);
@@ -136,7 +141,7 @@ TEST(RanksSpace, ValuesOfAChainAreWrittenFactorByFactor) {
   const Matrix values = matapprox::test::random_matrix(layout.rows(), 1);
   const MultiVector block(test::space_of({layout}), values);
   const OutputFile file("");
-  const auto sum = block.space()->write_to_file(
+  const auto sum = writer(block).write_to_file(
       block.rows(), block.data(), 1, {file.path(), 0, FilePlace::Order::kRows, "name"});
   EXPECT_EQ(sum, checksum(numbers_as_bytes(values)));
   EXPECT_TRUE(file.bytes() == numbers_as_bytes(values));
@@ -147,18 +152,18 @@ TEST(RanksSpace, AFileThatCannotBeWrittenIsOneFailure) {
   Matrix X = matapprox::test::random_matrix(20, 2);
   const MultiVector good(test::space_of(), X);
   const FilePlace nowhere{"/nonexistent/file", 0, FilePlace::Order::kRows, "name"};
-  EXPECT_EQ(good.space()->write_to_file(20, good.data(), 2, nowhere), std::nullopt);
+  EXPECT_EQ(writer(good).write_to_file(20, good.data(), 2, nowhere), std::nullopt);
   X(19, 1) = std::numeric_limits<double>::infinity();
   const MultiVector bad(test::space_of(), X);
   const OutputFile file("");
   EXPECT_REFUSED(NumericalError,
-                 bad.space()->write_to_file(
+                 writer(bad).write_to_file(
                      20, bad.data(), 2, {file.path(), 0, FilePlace::Order::kRows, "out.h5"}),
                  "out.h5: a factor holds NaN or Inf");
   // The state of a method may contain NaN and Inf, a factor may not.
   FilePlace place{file.path(), 0, FilePlace::Order::kColumns, "out.h5"};
   place.finite = false;
-  EXPECT_EQ(bad.space()->write_to_file(20, bad.data(), 2, place), checksum(numbers_as_bytes(X)));
+  EXPECT_EQ(writer(bad).write_to_file(20, bad.data(), 2, place), checksum(numbers_as_bytes(X)));
 }
 
 // More rows than one block of the host's sums, fewer rows than processes, and no rows.
@@ -224,7 +229,7 @@ TEST_P(RanksSpaceOf, TheLargestEntryAndWhatIsNotFinite) {
 }
 
 TEST_P(RanksSpaceOf, AdamTakesTheStepOfTheHost) {
-  const MemorySpace::Adam step{0.9, 0.99, 0.1, 1.5, 1e-3};
+  const kernels::AdamStep step{0.9, 0.99, 0.1, 1.5, 1e-3};
   const Index n = 1001;
   std::vector<Matrix> after;
   for (const Space& at : {space(n), host_space()}) {
@@ -232,7 +237,8 @@ TEST_P(RanksSpaceOf, AdamTakesTheStepOfTheHost) {
     MultiVector mean(at, matapprox::test::random_matrix(n, 1, 2));
     MultiVector square(at, matapprox::test::random_matrix(n, 1, 3).cwiseAbs());
     MultiVector point(at, matapprox::test::random_matrix(n, 1, 4));
-    at->adam(step, gradient.data(), n, mean.data(), square.data(), point.data());
+    chord_fit::take_adam_step(
+        *at, step, gradient.data(), n, mean.data(), square.data(), point.data());
     for (const MultiVector* x : {&mean, &square, &point}) after.push_back(to_host(x->columns()));
   }
   for (std::size_t k = 0; k < 3; ++k) EXPECT_SAME_BITS(after[k], after[k + 3]);

@@ -1,5 +1,3 @@
-#include "mpi/spread_chord.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "matapprox/methods/chord.hpp"
 #include "measure/target_search.hpp"
 #include "methods/chord/start.hpp"
+#include "mpi/chord_fit.hpp"
 #include "mpi/processes.hpp"
 #include "mpi/spread_chain.hpp"
 #include "mpi/spread_operator.hpp"

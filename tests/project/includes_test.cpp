@@ -23,7 +23,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude{
     {"device", {"core", "kernels", "factors", "operators"}},
     {"methods", {"core", "kernels", "factors", "operators", "device"}},
     {"measure", {"core", "kernels", "factors", "operators", "methods"}},
-    {"mpi", {"core", "kernels", "factors", "operators", "device", "methods"}},
+    {"mpi", {"core", "kernels", "factors", "operators", "device", "methods", "io"}},
     {"best", {"core", "factors", "operators", "methods", "measure"}},
     {"solve", {"core", "kernels", "factors", "operators", "methods"}},
     {"io", {"core", "kernels", "factors", "operators", "methods"}},

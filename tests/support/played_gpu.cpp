@@ -107,7 +107,7 @@ class Calls {
   Index left_;
 };
 
-class FailingSpace final : public MemorySpace {
+class FailingSpace final : public AdamSpace {
  public:
   FailingSpace(std::shared_ptr<const MemorySpace> inner, std::shared_ptr<Calls> calls)
       : inner_(std::move(inner)), calls_(std::move(calls)) {}
@@ -155,13 +155,13 @@ class FailingSpace final : public MemorySpace {
   void scale(double* numbers, Index count, double factor) const override {
     sound().scale(numbers, count, factor);
   }
-  void adam(const Adam& step,
-            const double* gradient,
-            Index count,
-            double* mean,
-            double* square,
-            double* x) const override {
-    sound().adam(step, gradient, count, mean, square, x);
+  void adam_step(const kernels::AdamStep& step,
+                 const double* gradient,
+                 Index count,
+                 double* mean,
+                 double* square,
+                 double* x) const override {
+    dynamic_cast<const AdamSpace&>(sound()).adam_step(step, gradient, count, mean, square, x);
   }
 
  private:

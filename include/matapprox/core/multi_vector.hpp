@@ -2,23 +2,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "matapprox/core/random.hpp"
 #include "matapprox/core/types.hpp"
 
 namespace matapprox {
-
-/// Position in a file of the numbers of a block, stored as little-endian doubles.
-struct FilePlace {
-  enum class Order { kRows, kColumns };
-  std::string path;          ///< path of an existing file
-  std::uint64_t offset = 0;  ///< offset of the first byte
-  Order order = Order::kRows;
-  std::string name;    ///< name of the file in messages
-  bool finite = true;  ///< true: NaN and Inf are refused
-};
 
 /// A memory space for multivectors and the arithmetic on them: the memory of the CPU, of a GPU or
 /// of several processes. Addresses refer to that memory; blocks are column-major without gaps.
@@ -50,14 +38,6 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   /// The inverse of read_rows.
   virtual void write_rows(
       Index n, double* A, Index a, Index first, Index count, const double* host) const;
-  /// Writes an n x a block into a file directly from this memory space, waits for the disk and
-  /// returns the CRC-32 of the bytes. Returns nothing if this memory space has no file output of
-  /// its own; the caller then reads the numbers and writes them. Throws FileError, and
-  /// NumericalError for NaN or Inf if these are refused.
-  virtual std::optional<std::uint32_t> write_to_file(Index n,
-                                                     const double* A,
-                                                     Index a,
-                                                     const FilePlace& place) const;
   virtual void copy(const double* from, Index count, double* to) const = 0;
   virtual void zero(double* numbers, Index count) const = 0;
   /// X(i, j) = random_normal(seed, stream, i, first_column + j) for an n x a block, to the bit.
@@ -85,21 +65,6 @@ class MemorySpace : public std::enable_shared_from_this<MemorySpace> {
   /// Returns the largest |x|; not finite if any number is not.
   virtual double largest(const double* numbers, Index count) const = 0;
   virtual void scale(double* numbers, Index count, double factor) const = 0;
-  /// One Adam step [KB15] on `count` numbers: mean = d mean + (1 - d) g, square = e square + (1 -
-  /// e) g^2, x -= mean_step mean / (square_scale sqrt(square) + epsilon).
-  struct Adam {
-    double mean_decay = 0;    ///< d
-    double square_decay = 0;  ///< e
-    double mean_step = 0;     ///< step size / (1 - d^t)
-    double square_scale = 1;  ///< 1 / sqrt(1 - e^t)
-    double epsilon = 0;
-  };
-  virtual void adam(const Adam& step,
-                    const double* gradient,
-                    Index count,
-                    double* mean,
-                    double* square,
-                    double* x) const = 0;
 
  protected:
   MemorySpace() = default;

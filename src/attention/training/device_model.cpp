@@ -56,46 +56,37 @@ PsfLayerShape device_psf(const ModelDescription& description, Index length) {
 
 /// Sets the mechanism and its options.
 void set_mechanism(const ModelDescription& description, MultiHeadShape& heads) {
-  const NamedOptions& named = description.attention_options;
   const std::string& name = description.options.attention;
   const bool causal = description.options.causal;
+  const auto set = [&]<class Options>(HeadMechanism kind, Options options) {
+    options = options_from<Options>(description.attention_options);
+    heads.kind = kind;
+    heads.output_projection = options.output_projection;
+    return options;
+  };
+  require_on_device(!causal || name == "softmax" || name == "tokenwise",
+                    fmt::format("causal with {}", name),
+                    "true",
+                    "false");
   if (name == "softmax") {
-    const auto options = options_from<attention::SoftmaxOptions>(named);
+    const auto options = set(HeadMechanism::kSoftmax, attention::SoftmaxOptions());
     require_on_device(!options.residual_scores, "residual_scores", "true", "false");
-    heads.kind = HeadMechanism::kSoftmax;
     heads.causal = causal;
-    heads.output_projection = options.output_projection;
-    return;
-  }
-  if (name == "tokenwise") {
-    const auto options = options_from<attention::TokenwiseOptions>(named);
-    heads.kind = HeadMechanism::kTokenwise;
-    heads.output_projection = options.output_projection;
-    return;
-  }
-  require_on_device(!causal, fmt::format("causal with {}", name), "true", "false");
-  if (name == "linformer") {
-    const auto options = options_from<attention::LinformerOptions>(named);
-    heads.kind = HeadMechanism::kLinformer;
+  } else if (name == "tokenwise") {
+    set(HeadMechanism::kTokenwise, attention::TokenwiseOptions());
+  } else if (name == "linformer") {
+    const auto options = set(HeadMechanism::kLinformer, attention::LinformerOptions());
     heads.rank = options.rank;
     heads.mixtures_of_heads = options.scope == attention::LinformerScope::kHead;
     heads.shared_by_layers = options.scope == attention::LinformerScope::kModel;
     heads.tied = options.tied;
-    heads.output_projection = options.output_projection;
   } else if (name == "linear_transformer") {
-    const auto options = options_from<attention::LinearTransformerOptions>(named);
-    heads.kind = HeadMechanism::kLinearTransformer;
-    heads.output_projection = options.output_projection;
+    set(HeadMechanism::kLinearTransformer, attention::LinearTransformerOptions());
   } else if (name == "performer") {
-    const auto options = options_from<attention::PerformerOptions>(named);
-    heads.kind = HeadMechanism::kPerformer;
+    const auto options = set(HeadMechanism::kPerformer, attention::PerformerOptions());
     heads.features = attention::performer_features(options, heads.head_width());
-    heads.output_projection = options.output_projection;
   } else if (name == "simpletron") {
-    const auto options = options_from<attention::SimpletronOptions>(named);
-    heads.kind = HeadMechanism::kSimpletron;
-    heads.scale = options.scale;
-    heads.output_projection = options.output_projection;
+    heads.scale = set(HeadMechanism::kSimpletron, attention::SimpletronOptions()).scale;
   } else {
     require_on_device(
         false,

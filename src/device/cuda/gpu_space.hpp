@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "device/chord_objective.hpp"
 #include "device/cuda/kernels/multi_vector.hpp"
-#include "device/cuda/kernels/normal.hpp"
+#include "device/cuda/kernels/random.hpp"
 #include "device/cuda/kernels/tall_product.hpp"
 #include "matapprox/core/multi_vector.hpp"
 
@@ -22,7 +23,7 @@ namespace matapprox::cuda {
 ///   gpu.free_bytes()           free memory
 ///   gpu.sparse_factor(matrix)  the GpuFactor of a HostSparsePair
 template <class Gpu>
-class GpuSpace final : public MemorySpace {
+class GpuSpace final : public AdamSpace {
  public:
   template <class... GpuArguments>
   explicit GpuSpace(GpuArguments&&... arguments)
@@ -136,12 +137,12 @@ class GpuSpace final : public MemorySpace {
     gpu_.alone([&] { queue().run(ScaleNumbers{factor, numbers, count}); });
   }
 
-  void adam(const Adam& step,
-            const double* gradient,
-            Index count,
-            double* mean,
-            double* square,
-            double* x) const override {
+  void adam_step(const kernels::AdamStep& step,
+                 const double* gradient,
+                 Index count,
+                 double* mean,
+                 double* square,
+                 double* x) const override {
     const AdamStep numbers{
         step.mean_decay, step.square_decay, step.mean_step, step.square_scale, step.epsilon};
     gpu_.alone([&] { queue().run(AdamNumbers{numbers, gradient, count, mean, square, x}); });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/chord_objective.hpp"
+#include "kernels/adam.hpp"
 #include "matapprox/core/multi_vector.hpp"
 #include "matapprox/core/run_control.hpp"
 #include "matapprox/factors/approximation.hpp"
@@ -44,7 +45,7 @@ class RowPreconditioner {
   /// Takes Adam's step `number` in the coordinates of the axes, which it first rotates slightly.
   /// The bits do not depend on the number of threads.
   void step(
-      const MemorySpace::Adam& adam, Index number, const double* gradient, double* mean, double* x);
+      const kernels::AdamStep& adam, Index number, const double* gradient, double* mean, double* x);
 
  private:
   /// Number of blocks of one factor.

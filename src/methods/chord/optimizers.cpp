@@ -79,6 +79,17 @@ void restart_from_best(FitState& state, const FitMonitor& monitor) {
   ++state.adam_step;
 }
 
+void take_adam_step(const MemorySpace& space,
+                    const kernels::AdamStep& step,
+                    const double* gradient,
+                    Index count,
+                    double* mean,
+                    double* square,
+                    double* x) {
+  if (space.on_host()) return kernels::adam_step(step, gradient, count, mean, square, x);
+  dynamic_cast<const AdamSpace&>(space).adam_step(step, gradient, count, mean, square, x);
+}
+
 void adam_step(FitState& state,
                const double* gradient,
                Index steps,
@@ -90,7 +101,7 @@ void adam_step(FitState& state,
   const double square_bias = 1 - std::pow(kSquareDecay, power);
   const auto halvings = static_cast<int>(std::min<Index>(state.halvings, 2000));
   const double step = std::ldexp(step_size(t, steps, largest_step, annealing), -halvings);
-  const MemorySpace::Adam adam{.mean_decay = kMeanDecay,
+  const kernels::AdamStep adam{.mean_decay = kMeanDecay,
                                .square_decay = kSquareDecay,
                                .mean_step = step / mean_bias,
                                .square_scale = 1 / std::sqrt(square_bias),
@@ -99,12 +110,13 @@ void adam_step(FitState& state,
     state.preconditioner.step(adam, t, gradient, state.mean.data(), state.point.data());
     return;
   }
-  state.point.space()->adam(adam,
-                            gradient,
-                            state.point.size(),
-                            state.mean.data(),
-                            state.square.data(),
-                            state.point.data());
+  take_adam_step(*state.point.space(),
+                 adam,
+                 gradient,
+                 state.point.size(),
+                 state.mean.data(),
+                 state.square.data(),
+                 state.point.data());
 }
 
 std::optional<Termination> run_adam(FitState& state,

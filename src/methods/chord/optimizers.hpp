@@ -18,6 +18,16 @@ namespace matapprox::chord_fit {
 /// with gradients of a sample, whose noise only a small step averages out.
 enum class Annealing { kCosine, kSquaredCosine };
 
+/// Takes one step of Adam on `count` numbers in a memory space, which is the host's or an
+/// AdamSpace.
+void take_adam_step(const MemorySpace& space,
+                    const kernels::AdamStep& step,
+                    const double* gradient,
+                    Index count,
+                    double* mean,
+                    double* square,
+                    double* x);
+
 /// Takes one bias-corrected step of Adam [KB15], number state.adam_step + 1 of `steps`: b1 = b2 =
 /// 0.95, eps = 1e-12, step size 2^-halvings largest_step min(1, 20 t/T) annealing(t/T). The
 /// gradient is in the memory space of the state. The step is taken in the coordinates of

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/soap.hpp"
+#include "kernels/adam.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
@@ -74,14 +74,8 @@ void RowPreconditioner::reset() {
 }
 
 void RowPreconditioner::step(
-    const MemorySpace::Adam& adam, Index number, const double* gradient, double* mean, double* x) {
-  const kernels::SoapStep step{.number = number,
-                               .mean_decay = adam.mean_decay,
-                               .square_decay = adam.square_decay,
-                               .product_decay = kProductDecay,
-                               .mean_step = adam.mean_step,
-                               .square_scale = adam.square_scale,
-                               .epsilon = adam.epsilon};
+    const kernels::AdamStep& adam, Index number, const double* gradient, double* mean, double* x) {
+  const kernels::SoapStep step{.number = number, .adam = adam, .product_decay = kProductDecay};
   float* of_factor = numbers_.data();
   for (const Index K : links_) {
     parallel_for(blocks(), [&](Index b) {

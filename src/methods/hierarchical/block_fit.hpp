@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "matapprox/methods/hierarchical.hpp"
 #include "methods/hierarchical/encoding.hpp"
 
 namespace matapprox::blocks {
@@ -32,5 +33,12 @@ BlockFit fit_within_tolerance(BlockTree& tree,
 
 /// Fit of a matrix of zeros.
 BlockFit fit_nothing(BlockTree& tree, RateDistortion& choices, const RunControl& control);
+
+/// hierarchical() with options.outliers: A = R + S, where the sparse S has the entries that stand
+/// out from a matrix of low rank. R is divided into blocks, and S is a layer of its own.
+Approximation with_outliers(const LinearOperator& A,
+                            const HierarchicalOptions& options,
+                            double bytes,
+                            const RunControl& control);
 
 }  // namespace matapprox::blocks

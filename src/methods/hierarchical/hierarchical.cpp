@@ -19,7 +19,6 @@
 #include "methods/hierarchical/block_fit.hpp"
 #include "methods/hierarchical/blocks.hpp"
 #include "methods/hierarchical/kernel_blocks.hpp"
-#include "methods/hierarchical/outliers.hpp"
 #include "methods/hierarchical/peeling.hpp"
 #include "methods/hierarchical/workers.hpp"
 #include "methods/order/graph_order.hpp"

@@ -1,5 +1,3 @@
-#include "methods/hierarchical/outliers.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include "matapprox/operators/dense.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
+#include "methods/hierarchical/block_fit.hpp"
 #include "methods/hierarchical/encoding.hpp"
 #include "operators/symmetry.hpp"
 
@@ -349,10 +348,15 @@ double bytes_of(const EncodedLeaf& leaf) {
                              kLeafNumbers + kLayerNumbers);
 }
 
-/// The blocks of the rest, and the outliers as a further layer.
-BlockMatrix with_layer(const BlockMatrix& blocks, const EncodedLeaf& outliers) {
+BlockMatrix::Content copied_content(const BlockMatrix& blocks) {
   BlockMatrix::Content content = blocks.content();
   content.data.assign(blocks.data().begin(), blocks.data().end());
+  return content;
+}
+
+/// The blocks of the rest, and the outliers as a further layer.
+BlockMatrix with_layer(const BlockMatrix& blocks, const EncodedLeaf& outliers) {
+  BlockMatrix::Content content = copied_content(blocks);
   if (content.layers.empty()) content.layers = {static_cast<Index>(content.leaves.size())};
   content.layers.push_back(1);
   append_leaf(outliers, content);
@@ -499,9 +503,8 @@ std::optional<Approximation> sum_of_both(const LinearOperator& A,
   try {
     auto sum = fit_rest(split, leaf, bits, limits, symmetric, options, control);
     if (!sum) return std::nullopt;
-    const auto& blocks = std::get<BlockMatrix>(*sum->factors().front().value);
-    BlockMatrix::Content content = blocks.content();
-    content.data.assign(blocks.data().begin(), blocks.data().end());
+    BlockMatrix::Content content =
+        copied_content(std::get<BlockMatrix>(*sum->factors().front().value));
     content.unit /= scale;
     Summary summary = sum->summary;
     summary.form += split.kind == Separated::kDiagonal

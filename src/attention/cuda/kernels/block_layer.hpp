@@ -3,10 +3,10 @@
 #include <optional>
 #include <variant>
 
-#include "attention_layer.hpp"
 #include "linear_layer.hpp"
 #include "linear_transformer.hpp"
 #include "linformer.hpp"
+#include "pass.hpp"
 #include "performer.hpp"
 #include "psf_layer.hpp"
 #include "simpletron.hpp"
@@ -26,8 +26,8 @@ struct BlockShape {
   Index width = 0;   ///< width of the tokens
 
   // Slots of the parameters.
-  NormPlaces norm1;
-  NormPlaces norm2;
+  LinearSlots norm1;
+  LinearSlots norm2;
   LinearSlots hidden_layer;
   LinearSlots output_layer;
 

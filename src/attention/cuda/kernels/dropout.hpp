@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/cuda/kernels/philox.hpp"
+#include "device/cuda/kernels/random.hpp"
 #include "device/cuda/kernels/tiles.hpp"
 #include "pass.hpp"
 

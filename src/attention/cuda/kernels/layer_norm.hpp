@@ -1,7 +1,6 @@
 #pragma once
 
 #include "device/cuda/kernels/functions.hpp"
-#include "parameter_slot.hpp"
 #include "pass.hpp"
 
 namespace matapprox::cuda {
@@ -50,38 +49,31 @@ struct NormalizeRows {
 
   Index blocks() const { return ceil_div(rows, RowLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 2; }
-  MATAPPROX_HD void begin(GridPosition, Registers& local) const { local.mean = 0; }
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
+  MATAPPROX_HD void begin(GridPosition, Registers& own) const { own.mean = 0; }
 
-  MATAPPROX_HD void fill(GridPosition place,
-                         int step,
-                         SharedMemory& shared,
-                         Registers& local) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index row = RowLanes::row(place);
     if (row >= rows) return;
     T sum = 0;
     for (Index c = RowLanes::lane(place); c < columns; c += RowLanes::kLanes) {
-      const T off = x[row * columns + c] - local.mean;
+      const T off = x[row * columns + c] - own.mean;
       sum += step == 0 ? off : off * off;
     }
     shared.parts[place.thread] = sum;
   }
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index row = RowLanes::row(place);
     if (row >= rows) return;
     const T mean = RowLanes::sum(place, shared.parts) / static_cast<T>(columns);
     if (step == 0) {
-      local.mean = mean;
+      own.mean = mean;
       return;
     }
     const T scale = T(1) / sqrt_of(mean + epsilon);
     if (RowLanes::lane(place) == 0) scales[row] = scale;
     for (Index c = RowLanes::lane(place); c < columns; c += RowLanes::kLanes) {
       const Index at = row * columns + c;
-      const T normalized = (x[at] - local.mean) * scale;
+      const T normalized = (x[at] - own.mean) * scale;
       z[at] = normalized;
       y[at] = normalized * weight[c] + bias[c];
     }
@@ -109,8 +101,6 @@ struct NormalizeRowsBackward {
 
   Index blocks() const { return ceil_div(rows, RowLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row = RowLanes::row(place);
@@ -142,17 +132,11 @@ struct NormalizeRowsBackward {
   }
 };
 
-/// Weight and bias of a norm.
-struct NormPlaces {
-  ParameterSlot weight;
-  ParameterSlot bias;
-};
-
 /// A LayerNorm. Stores rows x columns numbers and one per row.
 template <class T, class Queue>
 class LayerNormLayer {
  public:
-  LayerNormLayer(const Queue& queue, const NormPlaces& places, double epsilon, Index rows)
+  LayerNormLayer(const Queue& queue, const LinearSlots& places, double epsilon, Index rows)
       : places_(places),
         epsilon_(epsilon),
         rows_(rows),
@@ -197,7 +181,7 @@ class LayerNormLayer {
   using Array = decltype(std::declval<const Queue&>().template array<T>(0));
   Index columns() const { return places_.weight.cols; }
 
-  NormPlaces places_;
+  LinearSlots places_;
   double epsilon_;
   Index rows_;
   Array z_;

@@ -3,7 +3,7 @@
 #include "device/cuda/kernels/tall_product.hpp"
 #include "dropout.hpp"
 #include "elementwise.hpp"
-#include "parameter_slot.hpp"
+#include "pass.hpp"
 
 namespace matapprox::cuda {
 

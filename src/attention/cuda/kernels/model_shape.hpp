@@ -30,8 +30,8 @@ struct ModelShape {
   ParameterSlot position;
   ParameterSlot cls;
   ParameterSlot segment;
-  NormPlaces embedding_norm_places;
-  NormPlaces norm;
+  LinearSlots embedding_norm_places;
+  LinearSlots norm;
   LinearSlots pooler_places;
   LinearSlots head_hidden_layer;
   LinearSlots head;
@@ -117,9 +117,8 @@ void visit_parameters(ModelShape& model, const Visit& visit) {
     visit(name + ".weight", in, out, places.weight);
     visit(name + ".bias", Index{1}, out, places.bias);
   };
-  const auto norm = [&](const std::string& name, Index width, NormPlaces& places) {
-    visit(name + ".weight", Index{1}, width, places.weight);
-    visit(name + ".bias", Index{1}, width, places.bias);
+  const auto norm = [&](const std::string& name, Index width, LinearSlots& places) {
+    linear(name, Index{1}, width, places);
   };
   const Index d = model.options.width;
   if (model.vocabulary > 0) {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "attention_layer.hpp"
 #include "linear_layer.hpp"
 #include "matapprox/attention/options.hpp"
+#include "pass.hpp"
 
 namespace matapprox::cuda {
 

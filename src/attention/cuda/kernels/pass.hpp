@@ -4,8 +4,17 @@
 
 #include "attention/layers/constants.hpp"
 #include "device/cuda/kernels/reductions.hpp"
+#include "matapprox/attention/options.hpp"
 
 namespace matapprox::cuda {
+
+using attention::ParameterSlot;
+
+/// Weight and bias of a linear map or a norm.
+struct LinearSlots {
+  ParameterSlot weight;
+  ParameterSlot bias;
+};
 
 /// Work arrays that the layers of a model use one after the other. They are numbered and only grow.
 template <class T, class Queue>
@@ -87,6 +96,18 @@ struct Pass {
 
   const Queue& queue() const { return scratch->queue(); }
   Index rows() const { return sequences * length; }
+};
+
+/// A layer that mixes the tokens of each sample of a batch.
+template <class T, class Queue>
+class AttentionLayer {
+ public:
+  virtual ~AttentionLayer() = default;
+  /// Returns the result, rows x the layer's width. It stays valid until the next layer's pass.
+  virtual const T* forward(const Pass<T, Queue>& pass, const T* x) = 0;
+  /// Computes the parameters' part of the gradient and dX from dY, after a forward pass of the same
+  /// x. dX must not be dY.
+  virtual void backward(const Pass<T, Queue>& pass, const T* x, const T* dy, T* dx) = 0;
 };
 
 }  // namespace matapprox::cuda

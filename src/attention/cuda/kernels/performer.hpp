@@ -40,8 +40,6 @@ struct RowPeaks {
 
   Index blocks() const { return ceil_div(rows, RowLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row = RowLanes::row(place);
     if (row >= rows) return;
@@ -85,8 +83,6 @@ struct MatrixPeaks {
 
   Index blocks() const { return matrices; }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index first = place.block * length;
     Index best = -1;

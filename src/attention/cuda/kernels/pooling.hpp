@@ -67,8 +67,6 @@ struct LargestOfTokens {
 
   Index blocks() const { return samples * column_blocks; }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index sample = place.block / column_blocks;

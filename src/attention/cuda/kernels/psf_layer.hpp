@@ -8,7 +8,7 @@
 #include "device/cuda/kernels/chord_chain.hpp"
 #include "device/cuda/kernels/tall_product.hpp"
 #include "elementwise.hpp"
-#include "parameter_slot.hpp"
+#include "pass.hpp"
 #include "psf_product.hpp"
 
 namespace matapprox::cuda {

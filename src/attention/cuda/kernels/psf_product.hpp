@@ -98,8 +98,6 @@ struct PsfWeightGradient {
 
   Index blocks() const { return ceil_div(factor.rows, kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return (factor.links + kLinks - 1) / kLinks; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const int row = place.thread / kLanes;

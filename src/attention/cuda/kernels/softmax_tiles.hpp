@@ -113,20 +113,16 @@ struct SoftmaxTile {
 
   Index blocks() const { return ceil_div(tile.rows(), ScoreLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 2; }
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
-  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
+  MATAPPROX_HD void begin(GridPosition place, Registers& own) const {
     Index matrix = 0;
     Index query = 0;
     const Index row = place.block * ScoreLanes::kRows + place.thread / kLanes;
-    local.before = kNone;
-    local.now = kNone;
+    own.before = kNone;
+    own.now = kNone;
     if (row >= tile.rows() || first) return;
-    local.before = largest[tile.place(row, matrix, query)];
+    own.before = largest[tile.place(row, matrix, query)];
   }
-  MATAPPROX_HD void fill(GridPosition place,
-                         int step,
-                         SharedMemory& shared,
-                         Registers& local) const {
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index row = place.block * ScoreLanes::kRows + place.thread / kLanes;
     if (row >= tile.rows()) return;
     Index matrix = 0;
@@ -146,33 +142,30 @@ struct SoftmaxTile {
       if (!tile.counts(matrix, query, key)) scores[key] = T(0);
     }
     tile.for_keys(matrix, query, lane, true, [&](Index key, bool kept) {
-      const T p = exp_of(scores[key] - local.now);
+      const T p = exp_of(scores[key] - own.now);
       sum += p;
       scores[key] = kept ? p * tile.keep_scale : T(0);
     });
     shared.parts[place.thread] = sum;
   }
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index row = place.block * ScoreLanes::kRows + place.thread / kLanes;
     if (row >= tile.rows()) return;
     const int lane = place.thread % kLanes;
     const T* parts = shared.parts + (place.thread - lane);
     if (step == 0) {
-      local.now = local.before;
-      for (int l = 0; l < kLanes; ++l) local.now = parts[l] > local.now ? parts[l] : local.now;
+      own.now = own.before;
+      for (int l = 0; l < kLanes; ++l) own.now = parts[l] > own.now ? parts[l] : own.now;
       return;
     }
     Index matrix = 0;
     Index query = 0;
     const Index at = tile.place(row, matrix, query);
-    const T factor = local.before > kNone ? exp_of(local.before - local.now) : T(0);
+    const T factor = own.before > kNone ? exp_of(own.before - own.now) : T(0);
     if (lane == 0) {
       T sum = parts[0];
       for (int l = 1; l < kLanes; ++l) sum += parts[l];
-      largest[at] = local.now;
+      largest[at] = own.now;
       sums[at] = first ? sum : sums[at] * factor + sum;
     }
     if (first) return;
@@ -218,8 +211,6 @@ struct RowDots {
 
   Index blocks() const { return ceil_div(rows, RowLanes::kRows); }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row = RowLanes::row(place);
     if (row >= rows) return;

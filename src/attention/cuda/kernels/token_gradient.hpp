@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/cuda/kernels/scratch.hpp"
+#include "device/cuda/kernels/reductions.hpp"
 #include "device/cuda/kernels/tiles.hpp"
 
 namespace matapprox::cuda {

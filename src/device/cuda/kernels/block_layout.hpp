@@ -26,8 +26,6 @@ struct BlockTranspose {
   MATAPPROX_HD Index tiles_of_rows() const { return ceil_div(rows, kTile); }
   Index blocks() const { return tiles_of_rows() * ceil_div(columns, kTile); }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index i = first_row(place) + place.thread % kTile;

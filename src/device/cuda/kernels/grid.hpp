@@ -24,11 +24,11 @@ struct GridPosition {
 //   Index blocks() const      blocks of the grid
 //   struct SharedMemory       numbers that the threads of a block share
 //   struct Registers          numbers of one thread
-//   void begin(GridPosition, Registers&) const
+//   void begin(GridPosition, Registers&) const                            may be left out
 //   int steps(GridPosition) const          the same for all threads of a block
 //   void fill(GridPosition, int step, SharedMemory&, Registers&) const    writes shared memory
 //   void use(GridPosition, int step, SharedMemory&, Registers&) const     reads shared memory
-//   void end(GridPosition, const Registers&) const
+//   void end(GridPosition, const Registers&) const                        may be left out
 //
 // The threads of a block synchronize between fill and use, and between use and the next fill;
 // nowhere else. Within a phase, no thread reads data that another one writes, in shared memory or
@@ -45,6 +45,14 @@ enum class HostOrder { kForward, kBackward };
 template <class Kernel>
 concept PhasedKernel = requires {
   typename Kernel::SharedMemory;
+};
+template <class Kernel>
+concept HasBegin = requires {
+  &Kernel::begin;
+};
+template <class Kernel>
+concept HasEnd = requires {
+  &Kernel::end;
 };
 
 inline Index in_order(HostOrder order, Index i, Index count) {
@@ -76,13 +84,14 @@ void run_on_host(const Kernel& kernel, HostOrder order = HostOrder::kForward) {
       fill_unwritten(locals.data(), locals.size());
       const auto local = [&](int t) ->
           typename Kernel::Registers& { return locals[static_cast<std::size_t>(t)]; };
-      each_thread([&](int t) { kernel.begin({block, t}, local(t)); });
+      if constexpr (HasBegin<Kernel>)
+        each_thread([&](int t) { kernel.begin({block, t}, local(t)); });
       const int steps = kernel.steps({block, 0});
       for (int s = 0; s < steps; ++s) {
         each_thread([&](int t) { kernel.fill({block, t}, s, *shared, local(t)); });
         each_thread([&](int t) { kernel.use({block, t}, s, *shared, local(t)); });
       }
-      each_thread([&](int t) { kernel.end({block, t}, local(t)); });
+      if constexpr (HasEnd<Kernel>) each_thread([&](int t) { kernel.end({block, t}, local(t)); });
     } else {
       each_thread([&](int t) { kernel({block, t}); });
     }

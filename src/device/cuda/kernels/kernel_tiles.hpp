@@ -57,19 +57,19 @@ struct KernelTile {
   }
 
   /// Adds the coordinates of this step to the sums of row i.
-  MATAPPROX_HD void add(Index i, int step, const SharedMemory& shared, Registers& local) const {
+  MATAPPROX_HD void add(Index i, int step, const SharedMemory& shared, Registers& own) const {
     const int first = step % chunks() * kCoordinates;
     if (first == 0) {
       MATAPPROX_UNROLL
-      for (int p = 0; p < kPoints; ++p) local.sums[p] = 0;
+      for (int p = 0; p < kPoints; ++p) own.sums[p] = 0;
     }
     switch (formula.accumulated()) {
       case Accumulated::kSquaredDifference:
-        return add_coordinates<Accumulated::kSquaredDifference>(i, first, shared, local);
+        return add_coordinates<Accumulated::kSquaredDifference>(i, first, shared, own);
       case Accumulated::kAbsoluteDifference:
-        return add_coordinates<Accumulated::kAbsoluteDifference>(i, first, shared, local);
+        return add_coordinates<Accumulated::kAbsoluteDifference>(i, first, shared, own);
       case Accumulated::kProduct:
-        return add_coordinates<Accumulated::kProduct>(i, first, shared, local);
+        return add_coordinates<Accumulated::kProduct>(i, first, shared, own);
     }
   }
 
@@ -78,14 +78,14 @@ struct KernelTile {
   MATAPPROX_HD void add_coordinates(Index i,
                                     int first,
                                     const SharedMemory& shared,
-                                    Registers& local) const {
+                                    Registers& own) const {
     const int left = points.dimension - first;
     const int count = left < kCoordinates ? left : kCoordinates;
     for (int f = 0; f < count; ++f) {
       const T x = points.coordinates[(first + f) * points.count + i];
       MATAPPROX_UNROLL
       for (int p = 0; p < kPoints; ++p)
-        local.sums[p] = with_coordinate<kWhat>(local.sums[p], x, shared.coordinates[f][p]);
+        own.sums[p] = with_coordinate<kWhat>(own.sums[p], x, shared.coordinates[f][p]);
     }
   }
 };
@@ -117,9 +117,9 @@ struct KernelProduct {
   MATAPPROX_HD int steps(GridPosition) const {
     return static_cast<int>(ceil_div(tile.points.count, Tile::kPoints)) * tile.chunks();
   }
-  MATAPPROX_HD void begin(GridPosition, Registers& local) const {
+  MATAPPROX_HD void begin(GridPosition, Registers& own) const {
     MATAPPROX_UNROLL
-    for (int c = 0; c < kWidth; ++c) local.y[c] = 0;
+    for (int c = 0; c < kWidth; ++c) own.y[c] = 0;
   }
 
   MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
@@ -137,32 +137,29 @@ struct KernelProduct {
     }
   }
 
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index i = tile.row(place, column_blocks());
     if (i >= tile.points.count) return;
-    tile.add(i, step, shared.points, local.tile);
+    tile.add(i, step, shared.points, own.tile);
     if (!tile.is_last_chunk(step)) return;
     const Index first = first_point(step);
     MATAPPROX_UNROLL
     for (int p = 0; p < Tile::kPoints; ++p) {
       // Numbers beyond the last point would be multiplied by 0, but they need not be finite.
       if (first + p >= tile.points.count) continue;
-      const T entry = tile.formula.value(local.tile.sums[p], i == first + p);
+      const T entry = tile.formula.value(own.tile.sums[p], i == first + p);
       MATAPPROX_UNROLL
-      for (int c = 0; c < kWidth; ++c) local.y[c] += entry * shared.x[p][c];
+      for (int c = 0; c < kWidth; ++c) own.y[c] += entry * shared.x[p][c];
     }
   }
 
-  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
+  MATAPPROX_HD void end(GridPosition place, const Registers& own) const {
     const Index i = tile.row(place, column_blocks());
     const Index column = first_column(place);
     if (i >= tile.points.count) return;
     MATAPPROX_UNROLL
     for (int c = 0; c < kWidth; ++c) {
-      if (column + c < columns) y[i * columns + column + c] = local.y[c];
+      if (column + c < columns) y[i * columns + column + c] = own.y[c];
     }
   }
 
@@ -195,8 +192,6 @@ struct KernelColumns {
   MATAPPROX_HD Index column_blocks() const { return ceil_div(columns, Tile::kPoints); }
   Index blocks() const { return ceil_div(tile.points.count, kThreads) * column_blocks(); }
   MATAPPROX_HD int steps(GridPosition) const { return tile.chunks(); }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers&) const {
     const Index first = first_column(place);
@@ -205,14 +200,11 @@ struct KernelColumns {
     });
   }
 
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
     const Index n = tile.points.count;
     const Index i = tile.row(place, column_blocks());
     if (i >= n) return;
-    tile.add(i, step, shared, local);
+    tile.add(i, step, shared, own);
     if (!tile.is_last_chunk(step)) return;
     const Index first = first_column(place);
     MATAPPROX_UNROLL
@@ -220,7 +212,7 @@ struct KernelColumns {
       const Index c = first + p;
       if (c >= columns) continue;
       out[i * row_step + c * column_step] =
-          c < chosen_count ? tile.formula.value(local.sums[p], i == chosen[c]) / unit : T(0);
+          c < chosen_count ? tile.formula.value(own.sums[p], i == chosen[c]) / unit : T(0);
     }
   }
 

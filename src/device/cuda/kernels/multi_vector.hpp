@@ -100,7 +100,7 @@ struct ScaleNumbers {
   }
 };
 
-/// Same as MemorySpace::Adam.
+/// Same as kernels::AdamStep.
 struct AdamStep {
   double mean_decay = 0;
   double square_decay = 0;

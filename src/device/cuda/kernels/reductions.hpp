@@ -1,11 +1,33 @@
 #pragma once
 
+#include <utility>
+
 #include "functions.hpp"
-#include "scratch.hpp"
+#include "grid.hpp"
 #include "sums.hpp"
 #include "tiles.hpp"
 
 namespace matapprox::cuda {
+
+/// Memory of a queue that algorithms use one after the other. It only grows, so that a step that
+/// has run once allocates nothing.
+template <class T, class Queue>
+class Scratch {
+ public:
+  explicit Scratch(const Queue& queue) : queue_(&queue), array_(queue.template array<T>(0)) {}
+
+  const Queue& queue() const { return *queue_; }
+  /// Returns at least `size` uninitialized numbers, valid until the next call.
+  T* take(Index size) {
+    if (size > array_.size()) array_ = queue_->template array<T>(size);
+    return array_.data();
+  }
+
+ private:
+  using Array = decltype(std::declval<const Queue&>().template array<T>(0));
+  const Queue* queue_;
+  Array array_;
+};
 
 /// Largest number of parts of a sum; the parts are added in order.
 inline constexpr Index kMaxParts = 1024;
@@ -53,8 +75,6 @@ struct ColumnSums {
 
   Index blocks() const { return segments * parts * column_blocks; }
   MATAPPROX_HD int steps(GridPosition) const { return 1; }
-  MATAPPROX_HD void begin(GridPosition, Registers&) const {}
-  MATAPPROX_HD void end(GridPosition, const Registers&) const {}
 
   MATAPPROX_HD void fill(GridPosition place, int, SharedMemory& shared, Registers&) const {
     const Index row_block = place.block / column_blocks;
@@ -105,7 +125,7 @@ struct RowSums {
 
   Index blocks() const { return ceil_div(columns, part_columns) * rows; }
   MATAPPROX_HD int steps(GridPosition) const { return Pairs::steps(); }
-  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
+  MATAPPROX_HD void begin(GridPosition place, Registers& own) const {
     const Index part = place.block / rows;
     const T* row = from + (place.block - part * rows) * columns;
     const Index begin = part * part_columns;
@@ -115,22 +135,16 @@ struct RowSums {
       const auto number = static_cast<Sum>(row[j]);
       sum += kSquares ? number * number : number;
     }
-    local.sum = sum;
+    own.sum = sum;
   }
-  MATAPPROX_HD void fill(GridPosition place,
-                         int step,
-                         SharedMemory& shared,
-                         Registers& local) const {
-    Pairs::fill(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Pairs::fill(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
-    Pairs::use(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Pairs::use(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
-    if (place.thread == 0) to[place.block] = local.sum;
+  MATAPPROX_HD void end(GridPosition place, const Registers& own) const {
+    if (place.thread == 0) to[place.block] = own.sum;
   }
 };
 

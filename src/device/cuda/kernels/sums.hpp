@@ -48,8 +48,8 @@ struct PartialSums {
 
   Index blocks() const { return ceil_div(size, kNumbersPerBlock); }
   MATAPPROX_HD int steps(GridPosition) const { return Sum::steps(); }
-  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
-    local.sum = 0;
+  MATAPPROX_HD void begin(GridPosition place, Registers& own) const {
+    own.sum = 0;
     const Index first = place.block * kNumbersPerBlock + place.thread;
     decltype(element.read(first)) numbers[static_cast<std::size_t>(kNumbersPerThread)];
     MATAPPROX_UNROLL
@@ -60,23 +60,17 @@ struct PartialSums {
     MATAPPROX_UNROLL
     for (Index k = 0; k < kNumbersPerThread; ++k) {
       const Index i = first + k * kThreads;
-      if (i < size) local.sum += element.add(i, numbers[k]);
+      if (i < size) own.sum += element.add(i, numbers[k]);
     }
   }
-  MATAPPROX_HD void fill(GridPosition place,
-                         int step,
-                         SharedMemory& shared,
-                         Registers& local) const {
-    Sum::fill(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Sum::fill(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
-    Sum::use(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Sum::use(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
-    if (place.thread == 0) parts[place.block] = local.sum;
+  MATAPPROX_HD void end(GridPosition place, const Registers& own) const {
+    if (place.thread == 0) parts[place.block] = own.sum;
   }
 };
 
@@ -95,24 +89,18 @@ struct SumOfParts {
 
   Index blocks() const { return 1; }
   MATAPPROX_HD int steps(GridPosition) const { return Sum::steps(); }
-  MATAPPROX_HD void begin(GridPosition place, Registers& local) const {
-    local.sum = 0;
-    for (Index i = place.thread; i < count; i += kThreads) local.sum += parts[i];
+  MATAPPROX_HD void begin(GridPosition place, Registers& own) const {
+    own.sum = 0;
+    for (Index i = place.thread; i < count; i += kThreads) own.sum += parts[i];
   }
-  MATAPPROX_HD void fill(GridPosition place,
-                         int step,
-                         SharedMemory& shared,
-                         Registers& local) const {
-    Sum::fill(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void fill(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Sum::fill(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void use(GridPosition place,
-                        int step,
-                        SharedMemory& shared,
-                        Registers& local) const {
-    Sum::use(place.thread, step, shared, local.sum);
+  MATAPPROX_HD void use(GridPosition place, int step, SharedMemory& shared, Registers& own) const {
+    Sum::use(place.thread, step, shared, own.sum);
   }
-  MATAPPROX_HD void end(GridPosition place, const Registers& local) const {
-    if (place.thread == 0) *result = local.sum;
+  MATAPPROX_HD void end(GridPosition place, const Registers& own) const {
+    if (place.thread == 0) *result = own.sum;
   }
 };
 

@@ -4,6 +4,24 @@
 
 namespace matapprox::kernels {
 
+/// Coefficients of one step of Adam [KB15]: mean = d mean + (1 - d) g, square = e square + (1 - e)
+/// g^2, x -= mean_step mean / (square_scale sqrt(square) + epsilon).
+struct AdamStep {
+  double mean_decay = 0;    ///< d
+  double square_decay = 0;  ///< e
+  double mean_step = 0;     ///< step size / (1 - d^t)
+  double square_scale = 1;  ///< 1 / sqrt(1 - e^t)
+  double epsilon = 0;
+};
+
+/// Takes the step on `count` numbers on all threads; the bits do not depend on their number.
+void adam_step(const AdamStep& step,
+               const double* gradient,
+               Index count,
+               double* mean,
+               double* square,
+               double* x);
+
 /// Rows of a block of the preconditioner below, interleaved: number i of row r is at 16 i + r.
 inline constexpr Index kSoapRows = 16;
 
@@ -14,12 +32,8 @@ constexpr Index soap_block_size(Index K) { return kSoapRows * (2 * K * K + K); }
 
 struct SoapStep {
   Index number = 0;  ///< counts the steps; selects the pairs of axes that are rotated
-  double mean_decay = 0;
-  double square_decay = 0;
+  AdamStep adam;
   double product_decay = 0;
-  double mean_step = 0;     ///< step size / (1 - mean_decay^t)
-  double square_scale = 1;  ///< 1 / sqrt(1 - square_decay^t)
-  double epsilon = 0;
 };
 
 /// Initializes a block: axes of the values themselves, and running means of zero.

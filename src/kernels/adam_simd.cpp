@@ -1,14 +1,15 @@
 #include "kernels/simd_targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/soap_simd.cpp"
+#define HWY_TARGET_INCLUDE "kernels/adam_simd.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "kernels/soap.hpp"
+#include "kernels/adam.hpp"
+#include "matapprox/core/memory.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace matapprox::kernels::soap::HWY_NAMESPACE {
@@ -102,11 +103,11 @@ HWY_INLINE void precondition(
       m = hn::MulAdd(axis, load(mean + kSoapRows * k), m);
     }
     float* square = squares + kSoapRows * p;
-    const V fresh = hn::Mul(all(1 - step.square_decay), hn::Mul(g, g));
-    const V v = hn::MulAdd(all(step.square_decay), load(square), fresh);
+    const V fresh = hn::Mul(all(1 - step.adam.square_decay), hn::Mul(g, g));
+    const V v = hn::MulAdd(all(step.adam.square_decay), load(square), fresh);
     hn::StoreU(v, d, square);
     hn::StoreU(g, d, coordinates + kSoapRows * p);
-    const V below = hn::MulAdd(all(step.square_scale), hn::Sqrt(v), all(step.epsilon));
+    const V below = hn::MulAdd(all(step.adam.square_scale), hn::Sqrt(v), all(step.adam.epsilon));
     hn::StoreU(hn::Div(m, below), d, moves + kSoapRows * p);
   }
   for (Index p = 0; p < K; ++p) {
@@ -141,7 +142,7 @@ void step_block(const SoapStep& step,
     for (Index k = 0; k < K; ++k) {
       const double g = gradient[r * K + k];
       double& m = mean[r * K + k];
-      m = step.mean_decay * m + (1 - step.mean_decay) * g;
+      m = step.adam.mean_decay * m + (1 - step.adam.mean_decay) * g;
       gradients[kSoapRows * k + r] = static_cast<float>(g);
       means[kSoapRows * k + r] = static_cast<float>(m);
     }
@@ -149,7 +150,7 @@ void step_block(const SoapStep& step,
   for (Index r = 0; r < kSoapRows; r += kLanes)
     precondition(step, K, gradients + r, means + r, block + r, work + r);
   for (Index r = 0; r < rows; ++r) {
-    for (Index k = 0; k < K; ++k) x[r * K + k] -= step.mean_step * means[kSoapRows * k + r];
+    for (Index k = 0; k < K; ++k) x[r * K + k] -= step.adam.mean_step * means[kSoapRows * k + r];
   }
 }
 
@@ -163,6 +164,26 @@ namespace soap {
 HWY_EXPORT(step_block);
 
 }  // namespace soap
+
+void adam_step(const AdamStep& step,
+               const double* gradient,
+               Index count,
+               double* mean,
+               double* square,
+               double* x) {
+  constexpr Index kChunk = 8192;
+  parallel_for((count + kChunk - 1) / kChunk, [&](Index chunk) {
+    const Index first = chunk * kChunk;
+    const Index size = std::min(kChunk, count - first);
+    const auto g = Eigen::Map<const Vector>(gradient + first, size).array();
+    auto m = Eigen::Map<Vector>(mean + first, size).array();
+    auto v = Eigen::Map<Vector>(square + first, size).array();
+    m = step.mean_decay * m + (1 - step.mean_decay) * g;
+    v = step.square_decay * v + (1 - step.square_decay) * g.square();
+    Eigen::Map<Vector>(x + first, size).array() -=
+        step.mean_step * m / (v.sqrt() * step.square_scale + step.epsilon);
+  });
+}
 
 void start_soap(Index K, float* block) {
   std::fill_n(block, soap_block_size(K), 0.0F);
