@@ -154,7 +154,7 @@ std::vector<Levels> divisions(Index m, Index n, const ToeplitzOptions& options) 
   for (const Index rows : block_sides(m, options.block_rows)) {
     for (const Index cols : block_sides(n, options.block_cols)) {
       const bool both_free = options.block_rows == 0 && options.block_cols == 0;
-      if (both_free && m * cols != n * rows) continue;  // as many blocks in both directions
+      if (both_free && m * cols != n * rows) continue;  // a square number of blocks
       for (const ToeplitzForm outer : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
         if (rows == m && cols == n && outer == ToeplitzForm::kHankel) continue;
         for (const ToeplitzForm inner : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
@@ -212,7 +212,7 @@ double estimated_error(const Matrix& A, double scale, const Levels& levels, std:
 struct DivisionChoice {
   Levels levels{};
   double error = std::numeric_limits<double>::infinity();
-  double least_bytes = std::numeric_limits<double>::infinity();  ///< of all divisions
+  double least_bytes = std::numeric_limits<double>::infinity();  ///< the least of all divisions
 };
 
 /// The division with the least estimated error of those that fit into the bytes.

@@ -135,7 +135,7 @@ Matrix times_basis(const Matrix& A, double scale, const Side& side, const std::v
   return kernels::product(A, scale * TransformMatrix(*side, A.cols()).columns(false, J));
 }
 
-/// What is asked of a result: the least error within bytes, or the fewest bytes for an error.
+/// The goal of a fit: the least error within bytes, or the fewest bytes for an error.
 struct CoefficientGoal {
   double bytes = 0;
   double error = 0;  ///< absolute; 0: the bytes count
@@ -151,8 +151,8 @@ struct ExpectedCoefficients {
   }
 };
 
-/// What is expected of coefficients of which S has some columns. Of a symmetric C half the
-/// coefficients are stored.
+/// Expects the bytes and the error of coefficients of which S has some columns. Of a symmetric C
+/// half the coefficients are stored.
 ExpectedCoefficients expected_of(const Matrix& S,
                                  const SampledColumns& sample,
                                  const CoefficientGoal& goal,

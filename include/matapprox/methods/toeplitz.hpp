@@ -13,7 +13,7 @@ struct ToeplitzOptions {
   StorageBudget budget = {};  ///< limit of the storage; unset: no limit
   Index block_rows = 0;       ///< rows of the blocks, a divisor of m; 0: chosen
   Index block_cols = 0;       ///< columns of the blocks, a divisor of n; 0: chosen
-  std::uint64_t seed = 1;     ///< of the sampled entries that choose the blocks
+  std::uint64_t seed = 1;     ///< seed of the sampled entries that choose the blocks
   void visit(OptionVisitor& v);
 };
 

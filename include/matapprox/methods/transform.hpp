@@ -26,7 +26,7 @@ struct TransformOptions {
   double frobenius_tolerance = 0;  ///< if positive: the fewest bytes with |A - B|_F <= t |A|_F
   Basis left = Basis::kAuto;       ///< basis of the columns
   Basis right = Basis::kAuto;      ///< basis of the rows
-  std::uint64_t seed = 1;          ///< of the sampled coefficients that choose the bases
+  std::uint64_t seed = 1;          ///< seed of the sampled coefficients that choose the bases
   void visit(OptionVisitor& v);
 };
 

@@ -58,8 +58,8 @@ struct Outlier {
   double value = 0;
 };
 
-/// Which entries are separated from a matrix of low rank: those that stand out from it, or those on
-/// the diagonal, as in a covariance matrix of common factors and independent noise.
+/// The entries that are separated from a matrix of low rank: those that stand out from it, or those
+/// on the diagonal, as in a covariance matrix of common factors and independent noise.
 enum class Separated { kStandingOut, kDiagonal };
 
 /// A = rest + outliers; of a symmetric matrix, the outliers with row <= column.
@@ -240,7 +240,7 @@ std::optional<Vector> diagonal_of_low_rank(const Matrix& A, Index rank, std::uin
   return diagonal;
 }
 
-/// A goal, a matrix and what it takes to find outliers in it.
+/// The matrix in which outliers are searched for, the goal, and limits.
 struct Search {
   const Matrix& A;
   const Goal& goal;
