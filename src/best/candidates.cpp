@@ -103,10 +103,6 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
     add("transform", "transform", {}, Precision::kDouble);
     add("hierarchical, outliers", "hierarchical", {{"outliers", "true"}}, Precision::kDouble);
   }
-  // Blocks approximate kernels and covariances far better.
-  if (traits.sparse ? traits.listed && traits.few : traits.in_memory) {
-    add("wavelet", "wavelet", {}, Precision::kDouble);
-  }
   if (traits.held && traits.square &&
       (high || traits.sparse || (traits.symmetric && !traits.points && !traits.local))) {
     add("hierarchical, order spectral",
@@ -116,6 +112,10 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   }
   if (traits.held && traits.square && (high || traits.sparse)) {
     add("hierarchical, order rcm", "hierarchical", {{"order", "rcm"}}, Precision::kDouble);
+  }
+  // Blocks approximate kernels and covariances far better: samples then rule wavelets out.
+  if (traits.sparse ? traits.listed && traits.few : traits.in_memory) {
+    add("wavelet", "wavelet", {}, Precision::kDouble);
   }
   if (large_kernel) {
     add("nystrom", "nystrom", {}, Precision::kPacked);

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "factors/factor_value.hpp"
 #include "factors/fourier.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"

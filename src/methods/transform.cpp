@@ -30,7 +30,7 @@ constexpr const char* kTransform = "transform";
 /// Columns of coefficients in a sample.
 constexpr Index kSampledCoefficientColumns = 16;
 /// Rows of a sample that bits and errors are estimated from.
-constexpr Index kSampledCoefficientRows = 256;
+constexpr Index kSampledCoefficientRows = 128;
 /// Coefficients below this part of the largest one are rounding errors of the transforms.
 constexpr double kRoundingOfCoefficients = 1e-13;
 /// Coefficients are stored to 49 bits of the largest one: those that are equal but for rounding
