@@ -400,6 +400,12 @@ std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, in
                    v = multiplied(v, exponent);
                    return true;
                  },
+                 [&](PackedSparse& v) {
+                   SparseMatrix values = v.unpacked();
+                   if (!multiply_by_power_of_two(values.coeffs(), exponent)) return false;
+                   v = PackedSparse::packed(values);
+                   return true;
+                 },
                  [&](Circulant& v) {
                    Vector column = v.first_column();
                    multiply_by_power_of_two(column, exponent);

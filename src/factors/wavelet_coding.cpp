@@ -196,6 +196,7 @@ Rate rate_of(const Vector& coefficients, double step) {
     const double ratio = std::abs(coefficients(i)) / step;
     const bool is_zero = ratio < 1 - kRoundedUp;
     rate.bits += is_zero ? std::pow(ratio / (1 - kRoundedUp), 2) : std::log2(kAtOne * ratio);
+    rate.nonzeros += is_zero ? 0 : 1;
     rate.squared_error += is_zero ? ratio * ratio : 1.0 / 12;
   }
   rate.squared_error *= step * step;

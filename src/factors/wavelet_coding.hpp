@@ -85,6 +85,7 @@ struct Layout {
 /// 0.3 to 6.4 bits per entry (camera, ship, bridge, attention with positions, normal noise).
 struct Rate {
   double bits = 0;
+  double nonzeros = 0;  ///< number of coefficients that are not rounded to zero
   double squared_error = 0;
 };
 Rate rate_of(const Vector& coefficients, double step);

@@ -151,7 +151,7 @@ NamedOptions chain_options(const LinearOperator& A, const NamedOptions& options)
 
 bool chooses_bits(const Method& method) {
   return method.name == "hierarchical" || method.name == "kronecker" ||
-         method.name == "butterfly" || method.name == "wavelet";
+         method.name == "butterfly" || method.name == "transform" || method.name == "wavelet";
 }
 
 bool can_be_packed(const Method& method) {

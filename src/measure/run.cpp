@@ -249,7 +249,7 @@ RunResult run(const Method& method,
   require(
       precision != Precision::kPacked || can_be_packed(method),
       "{}: --precision packed is for truncated_svd, nystrom and chord; hierarchical, kronecker, "
-      "butterfly and wavelet are packed in any precision",
+      "butterfly, transform and wavelet are packed in any precision",
       method.name);
   const bool can_search = method.has_option("rank") || method.has_option("factors") ||
                           method.has_option("frobenius_tolerance");

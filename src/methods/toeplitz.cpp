@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,13 +35,15 @@ constexpr Index kMinBlockSide = 4;
 constexpr std::size_t kMaxDivisions = 64;
 /// Estimated errors below this one are rounding errors of the entries.
 constexpr double kRoundingOfEqualEntries = 1e-15;
-/// Points differ from a grid by at most this many units of rounding of the largest coordinate.
+/// Points differ from a grid by at most this many units of rounding of the largest coordinate, and
+/// by at most this part of the bandwidth of the kernel.
 constexpr double kGridRoundings = 16;
+constexpr double kGridTolerance = 1e-9;
 
 using Levels = std::array<ToeplitzLevel, 2>;
 
-double bytes_of(const Levels& levels) {
-  return 8 * static_cast<double>(levels[0].values()) * static_cast<double>(levels[1].values());
+double numbers_of(const Levels& levels) {
+  return static_cast<double>(levels[0].values()) * static_cast<double>(levels[1].values());
 }
 
 // ---- Points on a grid
@@ -48,12 +52,15 @@ double bytes_of(const Levels& levels) {
 struct Grid {
   std::array<Index, 2> sides{1, 1};
   std::vector<Index> order;
+  double deviation = 0;  ///< largest distance of a coordinate from the grid that was accepted
 };
 
-/// Places of coordinates on a line of equally spaced numbers; empty if they are not on one.
+/// Places of coordinates on a line of equally spaced numbers, in the direction in which the first
+/// point comes first; empty if they are not on one.
 struct Line {
   Index size = 0;
   std::vector<Index> places;
+  double deviation = 0;
 };
 
 Line line_of(const Vector& x) {
@@ -61,18 +68,20 @@ Line line_of(const Vector& x) {
       kGridRoundings * std::numeric_limits<double>::epsilon() * x.cwiseAbs().maxCoeff();
   std::vector<double> sorted(x.data(), x.data() + x.size());
   std::sort(sorted.begin(), sorted.end());
-  sorted.erase(
-      std::unique(
-          sorted.begin(), sorted.end(), [&](double a, double b) { return b - a <= 2 * tolerance; }),
-      sorted.end());
-  Line line{static_cast<Index>(sorted.size()), {}};
+  const auto end = std::unique(
+      sorted.begin(), sorted.end(), [&](double a, double b) { return b - a <= 2 * tolerance; });
+  sorted.erase(end, sorted.end());
+  Line line{static_cast<Index>(sorted.size()), {}, tolerance};
   const double first = sorted.front();
   const double spacing =
       line.size == 1 ? 1 : (sorted.back() - first) / static_cast<double>(line.size - 1);
-  for (Index i = 0; i < x.size(); ++i) {
-    const double place = std::round((x(i) - first) / spacing);
-    if (std::abs(x(i) - (first + place * spacing)) > tolerance) return {};
+  for (const double coordinate : x) {
+    const double place = std::round((coordinate - first) / spacing);
+    if (!(std::abs(coordinate - (first + place * spacing)) <= tolerance)) return {};
     line.places.push_back(static_cast<Index>(place));
+  }
+  if (line.places.front() != 0) {
+    for (Index& place : line.places) place = line.size - 1 - place;
   }
   return line;
 }
@@ -84,20 +93,22 @@ std::optional<Grid> grid_of(const Matrix& points) {
   for (Index c = 0; c < points.cols(); ++c) {
     Line line = line_of(points.col(c));
     if (line.places.empty()) return std::nullopt;
+    grid.deviation = std::max(grid.deviation, line.deviation);
     if (line.size > 1) lines.push_back(std::move(line));
     if (lines.size() > 2) return std::nullopt;
   }
+  // The coordinate that changes from the first point to the second one is the inner one.
+  if (lines.size() == 2 && lines[0].places[1] != 0) std::swap(lines[0], lines[1]);
   for (std::size_t k = 0; k < lines.size(); ++k) grid.sides[k + 2 - lines.size()] = lines[k].size;
   const Index n = points.rows();
   if (grid.sides[0] > n || grid.sides[0] * grid.sides[1] != n) return std::nullopt;
   grid.order.assign(static_cast<std::size_t>(n), -1);
-  for (Index i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < grid.order.size(); ++i) {
     Index place = 0;
-    for (const Line& line : lines)
-      place = place * line.size + line.places[static_cast<std::size_t>(i)];
+    for (const Line& line : lines) place = place * line.size + line.places[i];
     Index& point = grid.order[static_cast<std::size_t>(place)];
     if (point >= 0) return std::nullopt;
-    point = i;
+    point = static_cast<Index>(i);
   }
   return grid;
 }
@@ -111,16 +122,17 @@ bool depends_on_differences(KernelFunction function) {
 std::optional<Grid> grid_of(const LinearOperator& A) {
   const KernelOperator* kernel = kernel_matrix(A);
   if (kernel == nullptr || !depends_on_differences(kernel->options().function)) return std::nullopt;
-  return grid_of(kernel->points());
+  std::optional<Grid> grid = grid_of(kernel->points());
+  if (grid && grid->deviation > kGridTolerance * kernel->bandwidth()) return std::nullopt;
+  return grid;
 }
 
 bool is_in_order(const Grid& grid) { return std::is_sorted(grid.order.begin(), grid.order.end()); }
 
-double bytes_of(const Grid& grid) {
-  const auto n = static_cast<double>(grid.order.size());
-  return is_in_order(grid)
-             ? 8 * n
-             : 8 * n + static_cast<double>(permutation_bytes(grid.sides[0] * grid.sides[1]));
+double bytes_of(const Grid& grid, Precision precision) {
+  const auto n = static_cast<Index>(grid.order.size());
+  return static_cast<double>(n * bytes_per_value(precision) +
+                             (is_in_order(grid) ? 0 : permutation_bytes(n)));
 }
 
 std::vector<Factor> factors_of(const LinearOperator& A, const Grid& grid) {
@@ -148,8 +160,9 @@ std::vector<Index> block_sides(Index n, Index given) {
   return sides;
 }
 
-/// Divisions into blocks, with every pair of forms, the one without blocks first.
-std::vector<Levels> divisions(Index m, Index n, const ToeplitzOptions& options) {
+/// Divisions into blocks, with every pair of forms, the one without blocks first. Without blocks, a
+/// symmetric matrix has one value for both sides of its diagonal.
+std::vector<Levels> divisions(Index m, Index n, bool symmetric, const ToeplitzOptions& options) {
   std::vector<Levels> all;
   for (const Index rows : block_sides(m, options.block_rows)) {
     for (const Index cols : block_sides(n, options.block_cols)) {
@@ -158,8 +171,9 @@ std::vector<Levels> divisions(Index m, Index n, const ToeplitzOptions& options) 
       for (const ToeplitzForm outer : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
         if (rows == m && cols == n && outer == ToeplitzForm::kHankel) continue;
         for (const ToeplitzForm inner : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
-          all.push_back(
-              {ToeplitzLevel{m / rows, n / cols, outer}, ToeplitzLevel{rows, cols, inner}});
+          const bool folds = symmetric && rows == m && inner == ToeplitzForm::kToeplitz;
+          all.push_back({ToeplitzLevel{m / rows, n / cols, outer},
+                         ToeplitzLevel{rows, cols, folds ? ToeplitzForm::kSymmetric : inner}});
         }
       }
     }
@@ -212,23 +226,24 @@ double estimated_error(const Matrix& A, double scale, const Levels& levels, std:
 struct DivisionChoice {
   Levels levels{};
   double error = std::numeric_limits<double>::infinity();
-  double least_bytes = std::numeric_limits<double>::infinity();  ///< the least of all divisions
+  /// The fewest of all divisions.
+  double least_numbers = std::numeric_limits<double>::infinity();
 };
 
-/// The division with the least estimated error of those that fit into the bytes.
+/// The division with the least estimated error of those with at most so many numbers.
 DivisionChoice best_division(const Matrix& A,
                              double scale,
                              const std::vector<Levels>& all,
-                             double bytes,
+                             double numbers,
                              std::uint64_t seed) {
   DivisionChoice best;
   bool found = false;
   for (const Levels& levels : all) {
     throw_if_stop_requested();
-    best.least_bytes = std::min(best.least_bytes, bytes_of(levels));
-    const bool shares = levels[0].values() * levels[1].values() < A.size();
-    if (bytes_of(levels) > bytes || (!shares && found)) continue;
-    const double error = all.size() == 1 ? 0 : estimated_error(A, scale, levels, seed);
+    best.least_numbers = std::min(best.least_numbers, numbers_of(levels));
+    const bool shares = numbers_of(levels) < static_cast<double>(A.size());
+    if (numbers_of(levels) > numbers || (!shares && found)) continue;
+    const double error = estimated_error(A, scale, levels, seed);
     if (!found || error < best.error) {
       best.levels = levels;
       best.error = error;
@@ -287,7 +302,13 @@ Approximation toeplitz(const LinearOperator& A,
             of);
   }
   const StopScope scope(control, kToeplitz);
-  const double limit = options.budget.bytes(A.rows(), A.cols());
+  // A budget counts numbers as they will be stored.
+  const Precision precision = options.budget.precision;
+  const auto width = static_cast<double>(bytes_per_value(precision));
+  const double limit =
+      options.budget.unit == StorageBudget::Unit::kBytes
+          ? options.budget.amount
+          : options.budget.bytes(A.rows(), A.cols()) * width / bytes_per_value(Precision::kDouble);
   Summary summary;
   summary.method = kToeplitz;
   summary.seed = options.seed;
@@ -302,10 +323,10 @@ Approximation toeplitz(const LinearOperator& A,
   };
   if (options.block_rows == 0 && options.block_cols == 0) {
     if (const auto grid = grid_of(A)) {
-      check(bytes_of(*grid));
+      check(bytes_of(*grid, precision));
       std::vector<Factor> factors = factors_of(A, *grid);
       summary.form = grid->sides[0] == 1
-                         ? fmt::format("points on a line")
+                         ? std::string("points on a line")
                          : fmt::format("points on a grid, {} x {}", grid->sides[0], grid->sides[1]);
       return {std::move(factors), std::move(summary)};
     }
@@ -314,8 +335,12 @@ Approximation toeplitz(const LinearOperator& A,
   const Matrix& entries = held.values();
   const double scale = unit_scale(entries);
   const DivisionChoice choice =
-      best_division(entries, scale, divisions(A.rows(), A.cols(), options), limit, options.seed);
-  check(choice.least_bytes);
+      best_division(entries,
+                    scale,
+                    divisions(A.rows(), A.cols(), is_symmetric(A), options),
+                    limit / width,
+                    options.seed);
+  check(choice.least_numbers * width);
   ToeplitzMatrix T =
       exact_store::with_symmetric_levels({choice.levels, means(entries, scale, choice.levels)});
   summary.form = T.description();
@@ -323,13 +348,17 @@ Approximation toeplitz(const LinearOperator& A,
 }
 
 double toeplitz_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
-  if (const auto grid = grid_of(A))
-    return bytes_of(*grid) <= bytes ? kRoundingOfEqualEntries
-                                    : std::numeric_limits<double>::infinity();
+  if (const auto grid = grid_of(A)) {
+    if (bytes_of(*grid, Precision::kDouble) > bytes) return std::numeric_limits<double>::infinity();
+    return std::max(kRoundingOfEqualEntries, grid->deviation / kernel_matrix(A)->bandwidth());
+  }
   const Matrix* entries = dense_values(A);
   if (entries == nullptr) return std::numeric_limits<double>::infinity();
-  return best_division(
-             *entries, unit_scale(*entries), divisions(A.rows(), A.cols(), {}), bytes, seed)
+  return best_division(*entries,
+                       unit_scale(*entries),
+                       divisions(A.rows(), A.cols(), is_symmetric(A), {}),
+                       bytes / 8,
+                       seed)
       .error;
 }
 

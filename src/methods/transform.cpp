@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -39,49 +41,25 @@ constexpr int kStoredBits = 49;
 /// Bytes of a coefficient in a list, for estimates.
 constexpr double kListedBytes = 10;
 /// A list of more than this part of all coefficients is no short one.
-constexpr double kMaxListedShare = 0.125;
+constexpr double kMaxListedShare = 0.5;
 /// Relative error of listed coefficients, for estimates.
 constexpr double kListedError = 1e-15;
-
-/// A basis is chosen only if its transform takes at most this many times the multiplications of
-/// one whose length is a power of two.
-constexpr double kMaxSlowness = 10;
 
 /// A basis, or none.
 using Side = std::optional<TransformKind>;
 
-Side side_of(Basis basis) {
-  switch (basis) {
-    case Basis::kCosine:
-      return TransformKind::kCosine;
-    case Basis::kSine:
-      return TransformKind::kSine;
-    case Basis::kFourier:
-      return TransformKind::kFourier;
-    case Basis::kHadamard:
-      return TransformKind::kHadamard;
-    default:
-      return std::nullopt;
-  }
-}
+constexpr std::array kBases{std::pair{Basis::kCosine, TransformKind::kCosine},
+                            std::pair{Basis::kSine, TransformKind::kSine},
+                            std::pair{Basis::kFourier, TransformKind::kFourier},
+                            std::pair{Basis::kHadamard, TransformKind::kHadamard}};
 
-bool is_fast(TransformKind kind, Index n) {
-  const auto order = static_cast<double>(n);
-  return TransformMatrix::exists(kind, n) &&
-         TransformMatrix(kind, n).multiplications() <=
-             kMaxSlowness * 2 * (order + 1) * std::log2(order + 1);
-}
-
-/// The bases that an option admits for vectors of length n: all that are fast, or the one named.
+/// The bases that an option admits for vectors of length n: all that exist, or the one named.
 std::vector<Side> admitted(Basis basis, Index n) {
-  if (basis != Basis::kAuto) {
-    const Side side = side_of(basis);
-    if (side) TransformMatrix(*side, n);  // throws if there is none
-    return {side};
-  }
-  std::vector<Side> sides{std::nullopt};
-  for (const Basis each : {Basis::kCosine, Basis::kSine, Basis::kFourier, Basis::kHadamard}) {
-    if (is_fast(*side_of(each), n)) sides.push_back(side_of(each));
+  std::vector<Side> sides;
+  if (basis == Basis::kAuto || basis == Basis::kNone) sides.push_back(std::nullopt);
+  for (const auto& [each, kind] : kBases) {
+    if (basis == Basis::kAuto ? TransformMatrix::exists(kind, n) : basis == each)
+      sides.push_back(TransformMatrix(kind, n).kind());  // throws if there is none
   }
   return sides;
 }
@@ -142,7 +120,7 @@ struct CoefficientGoal {
   bool symmetric = false;
 };
 
-/// ExpectedCoefficients bytes and absolute error of coefficients.
+/// Expected bytes and absolute error of coefficients.
 struct ExpectedCoefficients {
   double error = std::numeric_limits<double>::infinity();
   double bytes = std::numeric_limits<double>::infinity();
@@ -156,7 +134,8 @@ struct ExpectedCoefficients {
 ExpectedCoefficients expected_of(const Matrix& S,
                                  const SampledColumns& sample,
                                  const CoefficientGoal& goal,
-                                 bool halved) {
+                                 bool halved,
+                                 std::uint64_t seed) {
   const double largest = S.cwiseAbs().maxCoeff();
   if (largest == 0) return {};
   const double stored = halved ? 0.5 : 1;
@@ -168,26 +147,44 @@ ExpectedCoefficients expected_of(const Matrix& S,
   const double list_bytes = kListedBytes * listed;
   if (goal.error == 0 && list_bytes <= goal.bytes)
     return {kListedError * largest * std::sqrt(listed), list_bytes};
-  const Index every = (S.rows() + kSampledCoefficientRows - 1) / kSampledCoefficientRows;
-  const Matrix some = S(Eigen::seq(every / 2, S.rows() - 1, every), Eigen::all);
+  // A random row of each of these ranges: evenly spaced ones would all be even, or all sines.
+  const Index count = std::min(S.rows(), kSampledCoefficientRows);
+  std::vector<Index> rows;
+  for (Index k = 0; k < count; ++k) {
+    const Index first = k * S.rows() / count;
+    const Index end = (k + 1) * S.rows() / count;
+    rows.push_back(first + random_index(seed, RandomStream::kTransform, 1, k, end - first));
+  }
+  const Matrix some = S(rows, Eigen::all);
+  const double each = static_cast<double>(S.rows()) / static_cast<double>(count);
+  const double entries = sample.weights.sum() * static_cast<double>(S.rows());
   const auto rate_at = [&](double step) {
     wavelets::Rate all;
     for (Index c = 0; c < some.cols(); ++c) {
       const wavelets::Rate rate = wavelets::rate_of(some.col(c), step);
-      const double weight = static_cast<double>(every) * sample.weights(c);
-      all.bits += stored * weight * rate.bits;
-      all.squared_error += weight * rate.squared_error;
+      all.bits += each * sample.weights(c) * rate.bits;
+      all.nonzeros += each * sample.weights(c) * rate.nonzeros;
+      all.squared_error += each * sample.weights(c) * rate.squared_error;
     }
+    // The places of k nonzeros among N take about k log2(e N / k) bits; log2(9) of them count
+    // above.
+    constexpr double kCounted = 3.17;
+    if (all.nonzeros > 0) {
+      const double place = std::log2(std::numbers::e * entries / all.nonzeros);
+      all.bits += all.nonzeros * std::max(place - kCounted, 0.0);
+    }
+    all.bits *= stored;
     return all;
   };
   if (goal.error > 0) {
-    const double entries = sample.weights.sum() * static_cast<double>(S.rows());
     return {goal.error,
             std::min(list_bytes, rate_at(goal.error * std::sqrt(12 / entries)).bits / 8)};
   }
   const double step =
       wavelets::step_for_bits(largest, 8 * goal.bytes, [&](double at) { return rate_at(at).bits; });
-  return {std::sqrt(rate_at(step).squared_error), goal.bytes};
+  // Coefficients have at most kMaxBits bits.
+  const double least = std::ldexp(largest, -wavelets::kMaxBits) * std::sqrt(entries / 12);
+  return {std::max(std::sqrt(rate_at(step).squared_error), least), goal.bytes};
 }
 
 struct BasesChoice {
@@ -212,7 +209,8 @@ BasesChoice best_bases(const Matrix& A,
       const bool is_plain = !left && !right;
       if (is_plain && lefts.size() * rights.size() > 1) continue;
       const bool halved = goal.symmetric && left == right;
-      const ExpectedCoefficients expected = expected_of(analyzed(left, Y), sample, goal, halved);
+      const ExpectedCoefficients expected =
+          expected_of(analyzed(left, Y), sample, goal, halved, seed);
       if (expected.beats(best.expected, goal)) best = {{left, right}, expected};
     }
   }
@@ -273,8 +271,15 @@ Approximation stored(const Matrix& C,
     Approximation coded = wavelet(DenseOperator(Matrix(C / scale)), coding, control);
     const bool reached = coded.summary.termination == Termination::kTargetReached;
     if (!fits || (reached && bytes_of(coded) <= bytes_of(*list))) return coded;
-  } catch (const BudgetTooSmall&) {
-    if (!fits) throw;
+  } catch (const BudgetTooSmall& error) {
+    if (!fits) {
+      const double coded = error.least_bytes();  // 0: not known
+      const double least = list ? bytes_of(*list) : coded;
+      throw BudgetTooSmall(fmt::format("{}: the coefficients do not fit into the budget of {}",
+                                       kTransform,
+                                       options.budget.text()),
+                           coded > 0 ? std::min(coded, least) : least);
+    }
   }
   list->summary.termination = Termination::kTargetReached;
   return std::move(*list);
@@ -320,7 +325,7 @@ Approximation transform(const LinearOperator& A,
   const StopScope scope(control, kTransform);
   const HeldEntries held(A, kTransform, control);
   const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
-  require_memory(24 * entries, fmt::format("{}: the coefficients", kTransform));
+  require_memory(40 * entries, fmt::format("{}: the coefficients", kTransform));
   const double scale = unit_scale(held.values());
   Matrix C = scale * held.values();
   const CoefficientGoal goal = goal_of(A, options, C.norm());

@@ -95,7 +95,7 @@ TEST(CliReport, ShowsFindingsChartsImagesTableAndHowToRepeatIt) {
     EXPECT_THAT(page, HasSubstr(text));
   }
   const std::vector<std::string> images = images_in(page);
-  ASSERT_EQ(images.size(), 1U + 2U * 10U);
+  ASSERT_EQ(images.size(), 1U + 2U * 12U);
   int blank = 0;
   for (const std::string& png : images) {
     const GrayImage image = parse_image(png, "image");

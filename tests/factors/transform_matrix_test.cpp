@@ -65,9 +65,7 @@ TEST(TransformMatrix, MultipliesLikeTheDenseBasis) {
       const Matrix X = test::random_matrix(n, 5, 4);
       const Matrix error = T.apply(X) - dense * X;
       const Matrix transposed_error = T.apply_transpose(X) - dense.transpose() * X;
-      // A prime factor p of a length costs sums of p terms, of which the largest here is 499.
-      const double bound = 8 * 0x1p-52 * (3 + std::log2(static_cast<double>(n))) *
-                           (n == 997 || n == 101 || n == 127 ? 8 : 1);
+      const double bound = 8 * 0x1p-52 * (3 + std::log2(static_cast<double>(n)));
       for (Index j = 0; j < X.cols(); ++j) {
         EXPECT_LE(error.col(j).norm(), bound * X.col(j).norm()) << enum_name(kind) << ' ' << n;
         EXPECT_LE(transposed_error.col(j).norm(), bound * X.col(j).norm())
@@ -129,9 +127,7 @@ TEST(TransformMatrix, NumbersAtTheEndsOfTheRangeOfDoubles) {
 TEST(TransformMatrix, RefusesWhatDoesNotExist) {
   EXPECT_THROW(TransformMatrix(TransformKind::kCosine, 0), InvalidArgument);
   EXPECT_THROW(TransformMatrix(TransformKind::kHadamard, 24), InvalidArgument);
-  EXPECT_THROW(TransformMatrix(TransformKind::kFourier, 10007), InvalidArgument);
-  EXPECT_THROW(TransformMatrix(TransformKind::kSine, 2026), InvalidArgument);  // 2027 is a prime
-  EXPECT_THROW(TransformMatrix(TransformKind::kSine, Index{1} << 29), InvalidArgument);
+  EXPECT_THROW(TransformMatrix(TransformKind::kSine, Index{1} << 27), InvalidArgument);
   EXPECT_THROW(TransformMatrix(TransformKind::kSine, 3).apply(Matrix::Ones(4, 1)), InvalidArgument);
 }
 

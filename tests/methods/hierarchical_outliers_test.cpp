@@ -92,6 +92,15 @@ TEST(HierarchicalOutliers, SeparateTheDiagonalFromLowRank) {
   }
 }
 
+TEST(HierarchicalOutliers, RoundingIsNoDiagonal) {
+  const Matrix A = test::random_matrix(200, 3, 1) * test::random_matrix(3, 200, 2);
+  HierarchicalOptions options;
+  options.frobenius_tolerance = 1e-10;
+  options.outliers = true;
+  const Approximation B = hierarchical(DenseOperator(A), options);
+  EXPECT_TRUE(B.summary.form.ends_with("no outliers")) << B.summary.form;
+}
+
 TEST(HierarchicalOutliers, ReachATolerance) {
   const Matrix A = low_rank_and_outliers(500, false);
   HierarchicalOptions options;

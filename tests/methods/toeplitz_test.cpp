@@ -100,7 +100,12 @@ TEST(Toeplitz, StoresEqualEntriesToTheBit) {
     EXPECT_EQ(toeplitz(DenseOperator(A * factor)).columns_at(index_range(0, 40)), A * factor);
   const Matrix symmetric = Matrix::NullaryExpr(
       50, 50, [](Index i, Index j) { return std::exp(-static_cast<double>(std::abs(i - j)) / 9); });
-  EXPECT_EQ(toeplitz(DenseOperator(symmetric)).storage().numbers, 50);
+  EXPECT_EQ(toeplitz(DenseOperator(symmetric), {.budget = parse_budget("400B")}).storage().numbers,
+            50);
+  const Matrix general = with_levels({1, 1}, {50, 50, ToeplitzForm::kToeplitz}, 0);
+  EXPECT_EQ(
+      toeplitz(DenseOperator(general), {.budget = parse_budget("396B float")}).storage().numbers,
+      99);
 }
 
 TEST(Toeplitz, RecognizesKernelsOfPointsOnAGrid) {
@@ -110,12 +115,23 @@ TEST(Toeplitz, RecognizesKernelsOfPointsOnAGrid) {
                                         KernelFunction::kMatern52}) {
     const KernelOperator K(shuffled_grid(12, 17), {.function = function, .bandwidth = 0.4});
     const Approximation B = toeplitz(K);
-    EXPECT_EQ(B.summary.form, "points on a grid, 12 x 17");
+    // The coordinate that changes from the first point to the second one is the inner one.
+    EXPECT_EQ(B.summary.form, "points on a grid, 17 x 12");
     EXPECT_EQ(B.storage().bytes, 12 * 17 * 12);
     const Matrix A = K.columns_at(index_range(0, K.cols()));
     // A distance of rounded coordinates is off by a few eps |x|, and the kernels have slopes of at
     // most 1 / h.
     EXPECT_LT((test::dense_of(B) - A).cwiseAbs().maxCoeff(), 4 * 0x1p-52 * 3 * std::sqrt(2) / 0.4);
+  }
+  // Points in a regular order need no permutation, whichever coordinate comes first.
+  Matrix points(6 * 9, 2);
+  for (Index k = 0; k < points.rows(); ++k)
+    points.row(k) << 0.2 * static_cast<double>(k % 6), -0.1 * static_cast<double>(k / 6);
+  for (const Matrix& ordered :
+       {points, Matrix(points.rowwise().reverse()), Matrix(points.colwise().reverse())}) {
+    const KernelOperator K(ordered, {.bandwidth = 0.5});
+    EXPECT_EQ(toeplitz(K).storage().bytes, 6 * 9 * 8);
+    EXPECT_LT((test::dense_of(toeplitz(K)) - K.columns_at(index_range(0, 54))).norm(), 1e-13);
   }
   const KernelOperator line(Vector::LinSpaced(90, 3, 4), {.bandwidth = 0.2});
   EXPECT_EQ(toeplitz(line).summary.form, "points on a line");
@@ -135,6 +151,10 @@ TEST(Toeplitz, OtherPointsAreNoGrid) {
     // The nearest one of the entries in memory.
     EXPECT_FALSE(toeplitz(K).summary.form.starts_with("points"));
   }
+  // Rounding that is not small beside the bandwidth.
+  const Matrix far = (grid.array() + 1e9).matrix();
+  EXPECT_FALSE(
+      toeplitz(KernelOperator(far, {.bandwidth = 0.4})).summary.form.starts_with("points"));
   const KernelOperator linear(grid, {.function = KernelFunction::kLinear});
   EXPECT_FALSE(toeplitz(linear).summary.form.starts_with("points"));
 }

@@ -29,13 +29,13 @@ struct EnumNames<TransformKind> {
 /// T^T x has the coefficients of x in the basis.
 ///
 /// A product with one vector takes about 2 L log2 L multiplications, by a Fourier transform of
-/// length L = n (cosine, fourier) or 2 (n + 1) (sine), and more if L has prime factors above 5; n
-/// log2 n additions for hadamard. Its error is a few eps log2(L) |x|. Results are bit-identical for
-/// any number of threads and of other columns. [GVL13, Sec. 1.4 and 4.8] [Mak80]
+/// length L = n (cosine, fourier) or 2 (n + 1) (sine); if L has a prime factor above 13, it takes
+/// two complex transforms of about twice that length [Blu70]; hadamard takes n log2 n additions.
+/// Its error is a few eps log2(L) |x|. Results are bit-identical for any number of threads and of
+/// other columns. [GVL13, Sec. 1.4 and 4.8] [Mak80]
 class TransformMatrix {
  public:
-  /// True if the kind exists for this order: n is a power of two for hadamard, and no prime factor
-  /// of L exceeds 1000 otherwise; n <= 2^28.
+  /// True if the kind exists for this order: n <= 2^26, a power of two for hadamard.
   static bool exists(TransformKind kind, Index order);
   /// Throws InvalidArgument unless exists(kind, order).
   TransformMatrix(TransformKind kind, Index order);
@@ -52,8 +52,8 @@ class TransformMatrix {
   /// Return T X and T^T X. Throw InvalidArgument if X does not have n rows.
   Matrix apply(const ConstBlock& X) const { return multiply(false, X); }
   Matrix apply_transpose(const ConstBlock& X) const { return multiply(true, X); }
-  /// Returns T(:, J), or T^T(:, J) if `transposed`, each entry rounded once or twice. The indices
-  /// must be in range.
+  /// Returns T(:, J), or T^T(:, J) if `transposed`, each entry within 2 eps. The indices must be in
+  /// range.
   Matrix columns(bool transposed, std::span<const Index> J) const;
 
  private:

@@ -25,7 +25,7 @@ struct ToeplitzOptions {
 /// A kernel of differences (gaussian, laplacian, matern) of points on a regular grid of one or two
 /// dimensions is such a matrix up to rounding. It is recognized from the points, in any order, and
 /// never formed: the values are one column of A, in the order of the grid. The points may differ
-/// from a grid by a few units of rounding.
+/// from a grid by a few units of rounding, and by at most 1e-9 of the bandwidth.
 ///
 /// The result is one factor T, or P^T T P with the permutation P that puts the points in order.
 /// Cost: m n additions; for a grid of N points N log N comparisons and N values of the kernel.

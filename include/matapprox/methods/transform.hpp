@@ -43,7 +43,7 @@ struct TransformOptions {
 ///
 /// The result has up to three factors: a TransformMatrix, C as a PackedSparse, DictionaryMatrix or
 /// WaveletMatrix, and a transposed TransformMatrix. Cost: m n (log m + log n) operations and that
-/// of coding C. Holds A and 24 m n bytes. Throws InvalidArgument (options, an empty matrix, a basis
+/// of coding C. Holds A and 40 m n bytes. Throws InvalidArgument (options, an empty matrix, a basis
 /// that does not exist for a side), BudgetTooSmall, NumericalError for NaN or Inf in A,
 /// NotAvailable if memory does not suffice, Interrupted.
 Approximation transform(const LinearOperator& A,

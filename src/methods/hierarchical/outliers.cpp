@@ -41,6 +41,8 @@ constexpr Index kPowerIterations = 2;
 constexpr double kStandsOut = 2;
 /// The diagonal is separated if the error of low rank is below this part of what it is with it.
 constexpr double kMuchNearer = 0.7;
+/// A smaller part of |A|^2 may be rounding.
+constexpr double kRoundingOfTail = 1e-14;
 /// More outliers than this share of the entries are no outliers.
 constexpr double kMaxShare = 0.1;
 /// Least threshold, relative to the largest entry: rounding errors do not stand out.
@@ -174,7 +176,9 @@ Expected within_bytes(const Split& split,
   for (const auto& column : split.columns) {
     for (const Outlier& outlier : column) squares += outlier.value * outlier.value;
   }
-  squares *= goal.symmetric ? 2 : 1;
+  // Mirror images count, and in a sample the diagonal is a larger part of the entries.
+  if (split.kind == Separated::kStandingOut) squares *= goal.symmetric ? 2 : 1;
+  if (split.kind == Separated::kDiagonal) squares /= std::sqrt(ratio);
   const double stored = split.kind == Separated::kDiagonal
                             ? static_cast<double>(goal.rows)
                             : (goal.symmetric ? 0.5 : 1) * ratio * static_cast<double>(split.count);
@@ -291,7 +295,9 @@ bool diagonal_stands_out(const Search& search, Index max_rank) {
   const auto tail = [&](const Matrix& M) {
     return M.squaredNorm() - leading(M, max_rank, search.seed).sigma.squaredNorm();
   };
-  return tail(rest) < kMuchNearer * kMuchNearer * tail(A);
+  const double with_diagonal = tail(A);
+  return with_diagonal > kRoundingOfTail * A.squaredNorm() &&
+         tail(rest) < kMuchNearer * kMuchNearer * with_diagonal;
 }
 
 /// The best split for a goal, by alternating projections [NNSAJ14]: a matrix of low rank is fitted
