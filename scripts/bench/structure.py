@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Matrices with structure and photographs: what `best` makes of them within 0.5, 1, 3 and 10 % of their bytes, beside compressors.
 
-    structure.py [--program FILE] [--order 1024] [--small] [--images FILE ...] [--json FILE] [NAME ...]
+    structure.py [--program FILE] [--order 1024] [--small] [--images FILE ...] [--products] [--json FILE] [NAME ...]
 
 Generates the matrices (NumPy, seed 1), or reads gray images, and stores each within the shares of 8 m n bytes by `best`, by SPERR at
 that rate, and by SZ3, JPEG 2000 and JPEG XL with the best setting that fits (all by imagecodecs). The last two get the numbers as
 integers of 16 bits, images of 8. pyfaust stores products of log2 N factors in doubles, if N is a power of two. `zstd -19`
 of the raw numbers is lossless. Errors are |A - B|_F / |A|_F.
+
+--products: products of the result of `best` within 3 % with 1 and 64 vectors, beside those of the dense matrix by NumPy.
 """
 import importlib.util
 import pathlib
 import tempfile
+import time
 
 import imagecodecs
 import numpy as np
@@ -186,10 +189,29 @@ def pyfaust_butterfly(A):
     return {"error": error(A, fitted(A, type="bbtree").toarray()), "share": 2 * n * np.log2(n) / n**2}
 
 
+def seconds_of_product(A, columns):
+    """Median seconds of a product of the dense matrix, by NumPy."""
+    X = rng().standard_normal((A.shape[1], columns))
+    times = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        A @ X
+        times.append(time.perf_counter() - begin)
+    return float(np.median(times))
+
+
+def products(program, A, path):
+    found = command_json(program, "best", path, "--budget", "3%")["result"]
+    return {"method": found["method"], "form": found["form"], "error": found["relative_error"], "share": found["stored_bytes"] / A.nbytes,
+            "seconds": [found["apply_seconds_1"], found["apply_seconds_64"]],
+            "dense": [seconds_of_product(A, 1), seconds_of_product(A, 64)]}
+
+
 def main():
     arguments = parser(__doc__, program="matapprox")
     arguments.add_argument("--order", type=int, default=1024)
     arguments.add_argument("--images", nargs="*", default=[], help="gray images, also measured")
+    arguments.add_argument("--products", action="store_true", help="measure products instead of errors")
     arguments.add_argument("names", nargs="*", help="only these matrices")
     options = arguments.parse_args()
     names = options.names or list(MATRICES)
@@ -203,6 +225,9 @@ def main():
             A = np.ascontiguousarray(made())
             path = f"{folder}/matrix.npy"
             np.save(path, A)
+            if options.products:
+                rows.append({"matrix": name, **products(options.program, A, path)})
+                continue
             row = {"matrix": name, "zstd": len(zstandard.ZstdCompressor(level=19).compress(A.tobytes())) / A.nbytes, "shares": [],
                    "pyfaust": pyfaust_butterfly(A)}
             for share in SHARES:

@@ -622,6 +622,30 @@ def structure(context):
     return {"rows": rows}
 
 
+def structure_products_table(document):
+    rows = []
+    for row in document["rows"]:
+        (one, many), (dense_one, dense_many) = row["seconds"], row["dense"]
+        rows.append([row["matrix"], row["method"], percent(row["share"]), error_text(row["error"]), f"{1e3 * one:.2g}", f"{1e3 * dense_one:.2g}",
+                     f"{dense_one / one:.0f}", f"{1e3 * many:.2g}", f"{1e3 * dense_many:.2g}", f"{dense_many / many:.1f}"])
+    titles = ["matrix", "`best`", "bytes", "error", "1 vector, ms", "dense, ms", "ratio", "64 vectors, ms", "dense, ms", "ratio"]
+    return with_source(markdown(titles, rows), document)
+
+
+MULTIPLIED = ["Toeplitz", "kernel on a lattice", "sum of three Kronecker products", "Hadamard", "random butterfly", "cosine transform",
+              "rank 5 and 1 % scattered entries", "normal noise"]
+
+
+@figure("structure_products", "4", {"structure.products": structure_products_table})
+def structure_products(context):
+    document = context.script("structure", "--program", context.program, "--order", "4096", "--products", *MULTIPLIED,
+                              needs=["numpy", "imagecodecs", "zstandard"])
+    rows = [{**row, "error": rounded(row["error"], 3), "share": rounded(row["share"], 3),
+             "seconds": [rounded(x, 3) for x in row["seconds"]], "dense": [rounded(x, 3) for x in row["dense"]]}
+            for row in document["results"]]
+    return {"rows": rows}
+
+
 # The Python package compared with others in the same process
 
 PYTHON_SVD = ["matapprox", "matapprox, randomized", "sklearn randomized_svd", "sklearn TruncatedSVD", "fbpca pca", "scipy svds", "primme svds"]

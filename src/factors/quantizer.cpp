@@ -219,7 +219,8 @@ ComponentBits::Choice ComponentBits::at_edge(const Vector& squares,
                                              const Fits& fits) const {
   double high = std::log(squares(0) / widths_.front().threshold);
   double low = high + std::log(kLowestPrice);
-  Choice best = at_price(squares, std::exp(dearest ? low : high));
+  // Rounding must not put the highest price below that of the largest square.
+  Choice best = at_price(squares, dearest ? std::exp(low) : std::exp(high) * (1 + kSamePrice));
   for (int step = 0; step < kMaxSteps && high - low > kSamePrice; ++step) {
     const double middle = low + 0.5 * (high - low);
     Choice choice = at_price(squares, std::exp(middle));
@@ -234,7 +235,26 @@ ComponentBits::Choice ComponentBits::within_bytes(const Vector& squares, double 
   if (squares.size() == 0 || !(squares(0) > 0)) return at_price(squares, 1);
   Choice all = at_price(squares, squares(0) / widths_.front().threshold * kLowestPrice);
   if (all.bytes <= bytes) return all;
-  return at_edge(squares, false, [&](const Choice& choice) { return choice.bytes <= bytes; });
+  Choice best =
+      at_edge(squares, false, [&](const Choice& choice) { return choice.bytes <= bytes; });
+  // Equal squares change their width at the same price. As many of them as fit get the next one.
+  const Choice next = at_price(squares, best.price * (1 - 4 * kSamePrice));
+  const auto width_of = [&](int bits) {
+    const auto found = std::find_if(
+        widths_.begin(), widths_.end(), [&](const Width& width) { return width.bits == bits; });
+    return found == widths_.end() ? Width{} : *found;
+  };
+  for (Index k = 0; k < next.kept; ++k) {
+    int& bits = best.bits[static_cast<std::size_t>(k)];
+    const Width now = width_of(bits);
+    const Width wider = width_of(next.bits[static_cast<std::size_t>(k)]);
+    if (wider.bits <= now.bits || best.bytes + wider.bytes - now.bytes > bytes) continue;
+    bits = wider.bits;
+    best.bytes += wider.bytes - now.bytes;
+    best.squared_error -= (now.noise - wider.noise) * squares(k);
+    best.kept = std::max(best.kept, k + 1);
+  }
+  return best;
 }
 
 ComponentBits::Choice ComponentBits::within_error(const Vector& squares,

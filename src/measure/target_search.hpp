@@ -10,7 +10,7 @@
 namespace matapprox {
 
 /// True for methods that choose the bits of each value themselves: hierarchical, kronecker,
-/// butterfly and wavelet.
+/// butterfly, transform and wavelet.
 bool chooses_bits(const Method& method);
 
 /// True for methods whose result can be packed: truncated_svd, nystrom, chord (in 8 bits), and

@@ -8,6 +8,7 @@
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
+#include "matapprox/core/require.hpp"
 
 namespace matapprox {
 namespace {
@@ -36,6 +37,30 @@ double unit_scale_of(double largest) {
 }
 
 }  // namespace
+
+void require_not_empty(const LinearOperator& A, const char* method) {
+  require(A.rows() >= 1 && A.cols() >= 1,
+          "{}: the matrix is {} x {}; it needs at least one row and column",
+          method,
+          A.rows(),
+          A.cols());
+}
+
+void require_tolerance(double tolerance, const char* method) {
+  require(tolerance >= 0 && tolerance < 1,
+          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
+          method,
+          tolerance);
+}
+
+void require_divisor(Index divisor, Index size, const char* rows_or_columns, const char* method) {
+  require(divisor >= 0 && (divisor == 0 || size % divisor == 0),
+          "{}: {} is not a divisor of the {} {}",
+          method,
+          divisor,
+          size,
+          rows_or_columns);
+}
 
 void require_finite(const ConstBlock& X, const char* method) {
   std::atomic<bool> finite = true;

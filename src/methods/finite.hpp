@@ -1,8 +1,15 @@
 #pragma once
 
+#include "matapprox/core/linear_operator.hpp"
 #include "matapprox/core/multi_vector.hpp"
 
 namespace matapprox {
+
+/// Throw InvalidArgument, naming the method: if A has no row or no column; unless 0 <= tolerance <
+/// 1; unless `divisor` is 0 or divides the number of rows or columns.
+void require_not_empty(const LinearOperator& A, const char* method);
+void require_tolerance(double tolerance, const char* method);
+void require_divisor(Index divisor, Index size, const char* rows_or_columns, const char* method);
 
 /// Throws NumericalError, naming the method, if a block that was computed from the input holds NaN
 /// or Inf.

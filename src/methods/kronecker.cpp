@@ -16,7 +16,6 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/factors/kronecker_sum.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
@@ -305,26 +304,11 @@ void KroneckerOptions::visit(OptionVisitor& v) {
 Approximation kronecker(const LinearOperator& A,
                         const KroneckerOptions& options,
                         const RunControl& control) {
-  require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}; it needs at least one row and column",
-          kKronecker,
-          A.rows(),
-          A.cols());
+  require_not_empty(A, kKronecker);
   const double tolerance = options.frobenius_tolerance;
-  require(tolerance >= 0 && tolerance < 1,
-          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
-          kKronecker,
-          tolerance);
-  const auto check_divisor = [](Index divisor, Index size, const char* of) {
-    require(divisor >= 0 && (divisor == 0 || size % divisor == 0),
-            "{}: {} is not a divisor of the {} {}",
-            kKronecker,
-            divisor,
-            size,
-            of);
-  };
-  check_divisor(options.left_rows, A.rows(), "rows");
-  check_divisor(options.left_cols, A.cols(), "columns");
+  require_tolerance(tolerance, kKronecker);
+  require_divisor(options.left_rows, A.rows(), "rows", kKronecker);
+  require_divisor(options.left_cols, A.cols(), "columns", kKronecker);
   const StopScope scope(control, kKronecker);
   const HeldEntries held(A, kKronecker, control);
   const Matrix& entries = held.values();

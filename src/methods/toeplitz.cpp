@@ -8,14 +8,12 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/toeplitz.hpp"
 #include "matapprox/operators/kernel.hpp"
@@ -287,20 +285,9 @@ void ToeplitzOptions::visit(OptionVisitor& v) {
 Approximation toeplitz(const LinearOperator& A,
                        const ToeplitzOptions& options,
                        const RunControl& control) {
-  require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}; it needs at least one row and column",
-          kToeplitz,
-          A.rows(),
-          A.cols());
-  for (const auto& [divisor, side, of] : {std::tuple(options.block_rows, A.rows(), "rows"),
-                                          std::tuple(options.block_cols, A.cols(), "columns")}) {
-    require(divisor >= 0 && (divisor == 0 || side % divisor == 0),
-            "{}: {} is not a divisor of the {} {}",
-            kToeplitz,
-            divisor,
-            side,
-            of);
-  }
+  require_not_empty(A, kToeplitz);
+  require_divisor(options.block_rows, A.rows(), "rows", kToeplitz);
+  require_divisor(options.block_cols, A.cols(), "columns", kToeplitz);
   const StopScope scope(control, kToeplitz);
   // A budget counts numbers as they will be stored.
   const Precision precision = options.budget.precision;

@@ -15,7 +15,6 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
-#include "matapprox/core/require.hpp"
 #include "matapprox/factors/transform_matrix.hpp"
 #include "matapprox/kernels/gemm.hpp"
 #include "matapprox/methods/exact.hpp"
@@ -311,15 +310,8 @@ void TransformOptions::visit(OptionVisitor& v) {
 Approximation transform(const LinearOperator& A,
                         const TransformOptions& options,
                         const RunControl& control) {
-  require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}; it needs at least one row and column",
-          kTransform,
-          A.rows(),
-          A.cols());
-  require(options.frobenius_tolerance >= 0 && options.frobenius_tolerance < 1,
-          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
-          kTransform,
-          options.frobenius_tolerance);
+  require_not_empty(A, kTransform);
+  require_tolerance(options.frobenius_tolerance, kTransform);
   const std::vector<Side> lefts = admitted(options.left, A.rows());
   const std::vector<Side> rights = admitted(options.right, A.cols());
   const StopScope scope(control, kTransform);

@@ -424,16 +424,9 @@ void WaveletOptions::visit(OptionVisitor& v) {
 Approximation wavelet(const LinearOperator& A,
                       const WaveletOptions& options,
                       const RunControl& control) {
-  require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}; it needs at least one row and column",
-          kWavelet,
-          A.rows(),
-          A.cols());
+  require_not_empty(A, kWavelet);
   const double tolerance = options.frobenius_tolerance;
-  require(tolerance >= 0 && tolerance < 1,
-          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
-          kWavelet,
-          tolerance);
+  require_tolerance(tolerance, kWavelet);
   const Index most = wavelets::max_levels(A.rows(), A.cols());
   require(options.levels >= -1 && options.levels <= most,
           "{}: {} levels are outside -1..{}",

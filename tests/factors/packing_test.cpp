@@ -147,6 +147,22 @@ TEST(Packing, OfZeroIsZero) {
 
 /// At each price the choice minimizes error + price * bytes over all choices of widths for three
 /// components.
+TEST(ComponentBits, AsManyEqualComponentsAsFit) {
+  // All equal squares change their width at one price. 0.7 also tries a price that is rounded.
+  const ComponentBits components(8, 8, 10, {3, 4, 6, 8});
+  for (const double square : {1.0, 0.7, 0.3}) {
+    const Vector squares = Vector::Constant(8, square);
+    double error = 8 * square;
+    for (const double bytes : {20.0, 56.0, 100.0, 150.0}) {
+      const ComponentBits::Choice choice = components.within_bytes(squares, bytes);
+      EXPECT_LE(choice.bytes, bytes) << square;
+      EXPECT_GT(choice.bytes, bytes - 20);  // no further component fits
+      EXPECT_LT(choice.squared_error, error);
+      error = choice.squared_error;
+    }
+  }
+}
+
 TEST(ComponentBits, NoChoiceOfWidthsBetweenItsTwoNeighborsIsBetter) {
   const std::vector<int> widths{3, 4, 6, 8, 12, 16};
   const ComponentBits components(40, 30, 10, widths);

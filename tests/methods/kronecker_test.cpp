@@ -46,6 +46,16 @@ Matrix lattice_kernel(Index rows, Index cols, double scale) {
   });
 }
 
+TEST(Kronecker, EqualTermsKeepToTheBudget) {
+  Matrix A = Matrix::Zero(8, 8);
+  for (Index i = 0; i < 8; ++i) A(i, (3 * i + 2) % 8) = 1;  // 8 equal singular values
+  for (const double bytes : {30., 56., 100.}) {
+    const Approximation B =
+        kronecker(DenseOperator(A), {.budget = {StorageBudget::Unit::kBytes, bytes}});
+    EXPECT_LE(static_cast<double>(B.storage().bytes), bytes);
+  }
+}
+
 TEST(Kronecker, FindsTheSizesAndTermsOfASum) {
   for (const Shape& shape :
        {Shape{6, 10, 12, 7}, Shape{12, 12, 8, 8}, Shape{5, 5, 16, 16}, Shape{4, 30, 24, 4}}) {

@@ -358,16 +358,9 @@ void ButterflyOptions::visit(OptionVisitor& v) {
 Approximation butterfly(const LinearOperator& A,
                         const ButterflyOptions& options,
                         const RunControl& control) {
-  require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}; it needs at least one row and column",
-          butterflies::kButterfly,
-          A.rows(),
-          A.cols());
+  require_not_empty(A, butterflies::kButterfly);
   const double tolerance = options.frobenius_tolerance;
-  require(tolerance >= 0 && tolerance < 1,
-          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
-          butterflies::kButterfly,
-          tolerance);
+  require_tolerance(tolerance, butterflies::kButterfly);
   require(options.block_rank >= 0 && options.block_rank <= std::min(A.rows(), A.cols()),
           "{}: rank {} is outside 0..{}",
           butterflies::kButterfly,

@@ -57,11 +57,7 @@ double entries_of(const LinearOperator& A) {
 }
 
 Entries entries(const LinearOperator& A, ExactForm form, const RunControl& control) {
-  require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}; it needs at least one row and column",
-          kExact,
-          A.rows(),
-          A.cols());
+  require_not_empty(A, kExact);
   Entries found;
   const SparseMatrix* sparse = sparse_values(A);
   if (sparse != nullptr) found.sparse = *sparse;

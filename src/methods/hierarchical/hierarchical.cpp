@@ -248,15 +248,8 @@ Approximation hierarchical(const LinearOperator& A,
                            const RunControl& control) {
   const std::vector<int> widths = checked_widths(options);
   const double tolerance = options.frobenius_tolerance;
-  require(tolerance >= 0 && tolerance < 1,
-          "{}: tolerance {:g} is outside 0..1 (1 excluded)",
-          kHierarchical,
-          tolerance);
-  require(A.rows() >= 1 && A.cols() >= 1,
-          "{}: the matrix is {} x {}; it needs at least one row and column",
-          kHierarchical,
-          A.rows(),
-          A.cols());
+  require_tolerance(tolerance, kHierarchical);
+  require_not_empty(A, kHierarchical);
   const Index leaf = leaf_side(A, options);
   if (options.outliers) {
     const StopScope scope(control, kHierarchical);
