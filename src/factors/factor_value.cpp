@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -364,6 +365,28 @@ PackedMatrix multiplied(const PackedMatrix& packed, int exponent) {
   return PackedMatrix(std::move(content));
 }
 
+/// Keeps the size: a matrix that is packed again may take more bytes than it was given.
+PackedSparse multiplied(const PackedSparse& packed, int exponent) {
+  PackedSparse::Content content = packed.content();
+  content.data.assign(packed.data().begin(), packed.data().end());
+  if (content.kind == SparseValues::kIntegers) {
+    content.unit = std::ldexp(content.unit, exponent);
+  } else if (content.kind == SparseValues::kDictionary) {
+    for (double& value : content.dictionary) value = std::ldexp(value, exponent);
+  } else if (content.bits == 64) {
+    std::vector<double> numbers(content.data.size() / sizeof(double));
+    std::memcpy(numbers.data(), content.data.data(), content.data.size());
+    for (double& number : numbers) number = std::ldexp(number, exponent);
+    std::memcpy(content.data.data(), numbers.data(), content.data.size());
+  } else {
+    // Floats have a small range.
+    SparseMatrix values = packed.unpacked();
+    multiply_by_power_of_two(values.coeffs(), exponent);
+    return PackedSparse::packed(values);
+  }
+  return PackedSparse(std::move(content));
+}
+
 /// All factors of a chain share one unit. Each takes an equal part of the exponent, and the first
 /// factor also the remainder.
 PackedChord multiplied(const PackedChord& chain, int exponent) {
@@ -401,9 +424,7 @@ std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, in
                    return true;
                  },
                  [&](PackedSparse& v) {
-                   SparseMatrix values = v.unpacked();
-                   if (!multiply_by_power_of_two(values.coeffs(), exponent)) return false;
-                   v = PackedSparse::packed(values);
+                   v = multiplied(v, exponent);
                    return true;
                  },
                  [&](Circulant& v) {

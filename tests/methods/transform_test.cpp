@@ -11,6 +11,8 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/factors/transform_matrix.hpp"
+#include "matapprox/measure/run.hpp"
+#include "matapprox/methods/registry.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "support/conversions.hpp"
 #include "support/known_spectrum.hpp"
@@ -132,6 +134,16 @@ TEST(Transform, ResultsScaleWithTheMatrix) {
 
 TEST(Transform, MethodsRunOnScaledMatrices) {
   const Matrix A = function_of_basis(TransformKind::kCosine, 60);
+  // Values are multiplied in place: packed again, they could take more bytes than the budget.
+  for (const Matrix& block : {Matrix(Matrix::Ones(2, 2)), basis(TransformKind::kCosine, 8)}) {
+    for (const char* budget : {"11B", "24B", "60B"}) {
+      const Approximation far =
+          run(find_method("transform"), DenseOperator(block * 0x1p600), {{"budget", budget}})
+              .approximation;
+      EXPECT_TRUE(parse_budget(budget).admits(far.storage(), far.rows(), far.cols())) << budget;
+      EXPECT_LE(transform_error(block * 0x1p600, far), 1) << budget;
+    }
+  }
   for (const double factor : {1e40, 1e-300}) {
     const BestResult found = best(DenseOperator(A * factor), {.budget = parse_budget("5%")});
     EXPECT_EQ(found.approximation.summary.method, "transform") << factor;
