@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -369,20 +368,10 @@ PackedMatrix multiplied(const PackedMatrix& packed, int exponent) {
 PackedSparse multiplied(const PackedSparse& packed, int exponent) {
   PackedSparse::Content content = packed.content();
   content.data.assign(packed.data().begin(), packed.data().end());
-  if (content.kind == SparseValues::kIntegers) {
-    content.unit = std::ldexp(content.unit, exponent);
-  } else if (content.kind == SparseValues::kDictionary) {
+  if (content.kind == SparseValues::kDictionary) {
     for (double& value : content.dictionary) value = std::ldexp(value, exponent);
-  } else if (content.bits == 64) {
-    std::vector<double> numbers(content.data.size() / sizeof(double));
-    std::memcpy(numbers.data(), content.data.data(), content.data.size());
-    for (double& number : numbers) number = std::ldexp(number, exponent);
-    std::memcpy(content.data.data(), numbers.data(), content.data.size());
   } else {
-    // Floats have a small range.
-    SparseMatrix values = packed.unpacked();
-    multiply_by_power_of_two(values.coeffs(), exponent);
-    return PackedSparse::packed(values);
+    content.unit = std::ldexp(content.unit, exponent);
   }
   return PackedSparse(std::move(content));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "factors/leaf_reader.hpp"
 #include "factors/quantizer.hpp"
@@ -90,7 +91,16 @@ void PackedSparse::check_values() {
           c.entries,
           bytes);
   if (c.kind == SparseValues::kNumbers) {
-    require(ieee_finite(c.data.data(), c.entries, c.bits), "packed sparse: a value is not finite");
+    bool finite = ieee_finite(c.data.data(), c.entries, c.bits);
+    const auto check = [&]<class Number>(Number number) {
+      for (Index entry = 0; finite && entry < c.entries; ++entry) {
+        std::memcpy(
+            &number, c.data.data() + entry * static_cast<Index>(sizeof number), sizeof number);
+        finite = std::isfinite(c.unit * static_cast<double>(number));
+      }
+    };
+    if (c.unit != 1) c.bits == 32 ? check(0.0F) : check(0.0);
+    require(finite, "packed sparse: a value is not finite");
   }
   if (is_list && c.bits > 0 &&
       c.dictionary.size() < std::size_t{1} << static_cast<unsigned>(c.bits)) {
@@ -206,7 +216,7 @@ void PackedSparse::for_entries(Index first_row, Index end_row, const Visit& visi
     }
     const double q = values[static_cast<std::size_t>(entry - begin)];
     if (is_list) return content_.dictionary[static_cast<std::size_t>(q)];
-    return content_.kind == SparseValues::kIntegers ? content_.unit * q : q;
+    return content_.unit * q;
   };
   Index entry = block.entry;
   for (Index i = first_row; i < end_row; ++i) {

@@ -379,7 +379,7 @@ def packed_sparse(group):
         wanted(entries == 0 or q.max() < listed.size, group, "an index beyond the dictionary")
         values = listed[q.astype(np.int64)]
     else:
-        values = unpacked(data, entries, bits, offset) * (unit if kind == "integers" else 1)
+        values = unpacked(data, entries, bits, offset if kind == "integers" else 0) * unit
     all_numbers, taken = base_128(structure, m + entries)
     wanted(taken == structure.size and np.isfinite(values).all(), group, "a structure of another length")
     A, at, entry = np.zeros((m, n)), 0, 0

@@ -137,6 +137,12 @@ std::vector<SavedExample> saved_examples() {
   examples.push_back(
       {"PackedSparseSymmetric",
        Approximation({make_factor("A", PackedSparse::packed(grid_laplacian(6)))}, {})});
+  const PackedSparse doubles = PackedSparse::packed(sparse);
+  PackedSparse::Content in_units = doubles.content();
+  in_units.data.assign(doubles.data().begin(), doubles.data().end());
+  in_units.unit = 0x1p-40;
+  examples.push_back({"PackedSparseInUnits",
+                      Approximation({make_factor("A", PackedSparse(std::move(in_units)))}, {})});
   const Vector column = random_matrix(37, 1, 11).col(0);
   examples.push_back({"Circulant", Approximation({make_factor("A", Circulant(column))}, {})});
   const Matrix few = (3 * random_matrix(19, 23, 13)).array().round().matrix();
