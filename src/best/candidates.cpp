@@ -100,7 +100,6 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (reads_all && !traits.sparse) {
     add("kronecker", "kronecker", {}, Precision::kDouble);
     add("butterfly", "butterfly", {}, Precision::kDouble);
-    add("transform", "transform", {}, Precision::kDouble);
     add("hierarchical, outliers", "hierarchical", {{"outliers", "true"}}, Precision::kDouble);
   }
   if (traits.held && traits.square &&
@@ -117,6 +116,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (traits.sparse ? traits.listed && traits.few : traits.in_memory) {
     add("wavelet", "wavelet", {}, Precision::kDouble);
   }
+  if (reads_all && !traits.sparse) add("transform", "transform", {}, Precision::kDouble);
   if (large_kernel) {
     add("nystrom", "nystrom", {}, Precision::kPacked);
     return list;

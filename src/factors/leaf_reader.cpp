@@ -19,6 +19,8 @@ constexpr Index kUnpackLeafFrom = 4;
 /// Number of components, and of values, that are unpacked at a time.
 constexpr Index kUnpackedComponents = 64;
 constexpr Index kUnpackedValues = 8192;
+/// Rows of X and Y that are moved for each entry of a sparse leaf, at most.
+constexpr Index kMovesPerEntry = 4;
 
 }  // namespace
 
@@ -182,15 +184,27 @@ void LeafReader::add_sparse(bool transposed, const ConstBlock& X, Block Y) const
   }
   std::vector<double> entries(places.size());
   values(position, 0, leaf_.count, entries.data());
-  for (std::size_t e = 0; e < places.size(); ++e) {
-    Index row = places[e] % leaf_.rows;
-    Index column = places[e] / leaf_.rows;
-    if (transposed) std::swap(row, column);
-    for (Index c = 0; c < X.cols(); ++c) {
-      Y(row, c) += entries[e] * X(column, c);
-      if (on_diagonal_ && row != column) Y(column, c) += entries[e] * X(row, c);
+  const auto for_entries = [&](const auto& add) {
+    for (std::size_t e = 0; e < places.size(); ++e) {
+      Index row = places[e] % leaf_.rows;
+      Index column = places[e] / leaf_.rows;
+      if (transposed) std::swap(row, column);
+      add(row, column, entries[e]);
+      if (on_diagonal_ && row != column) add(column, row, entries[e]);
     }
+  };
+  // The rows of many columns are far apart in memory. Transposed, they are next to each other.
+  if (X.cols() > 1 && kMovesPerEntry * leaf_.count > X.rows() + Y.rows()) {
+    const Matrix x = X.transpose();
+    Matrix y = Y.transpose();
+    for_entries(
+        [&](Index row, Index column, double entry) { y.col(row) += entry * x.col(column); });
+    Y = y.transpose();
+    return;
   }
+  for_entries([&](Index row, Index column, double entry) {
+    for (Index c = 0; c < X.cols(); ++c) Y(row, c) += entry * X(column, c);
+  });
 }
 
 void LeafReader::add_product(bool transposed, const ConstBlock& X, const Block& Y) const {

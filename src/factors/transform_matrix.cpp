@@ -139,7 +139,7 @@ class Workspace {
     }
   }
 
-  void transform(bool analyze, Block x) {
+  void transform(bool analyze, Block x) {  // NOLINT(performance-unnecessary-value-param): a view
     if (n_ == 1) return;  // the basis is 1, but for the length of a transform of sines
     switch (kind_) {
       case TransformKind::kCosine:

@@ -55,10 +55,10 @@ constexpr std::array kBases{std::pair{Basis::kCosine, TransformKind::kCosine},
 /// The bases that an option admits for vectors of length n: all that exist, or the one named.
 std::vector<Side> admitted(Basis basis, Index n) {
   std::vector<Side> sides;
-  if (basis == Basis::kAuto || basis == Basis::kNone) sides.push_back(std::nullopt);
+  if (basis == Basis::kAuto || basis == Basis::kNone) sides.emplace_back(std::nullopt);
   for (const auto& [each, kind] : kBases) {
     if (basis == Basis::kAuto ? TransformMatrix::exists(kind, n) : basis == each)
-      sides.push_back(TransformMatrix(kind, n).kind());  // throws if there is none
+      sides.emplace_back(TransformMatrix(kind, n).kind());  // throws if there is none
   }
   return sides;
 }
@@ -71,7 +71,7 @@ struct Bases {
 std::string_view name_of(const Side& side) { return side ? enum_name(*side) : "none"; }
 
 /// T^T X, or X without a basis.
-Matrix analyzed(const Side& side, Matrix X) {
+Matrix analyzed(const Side& side, const Matrix& X) {
   return side ? TransformMatrix(*side, X.rows()).apply_transpose(X) : X;
 }
 
