@@ -40,9 +40,9 @@ constexpr double kOrthogonalizingRate = 5e9;
 constexpr Index kLargeForSvd = 1024;
 /// A candidate must beat this fraction of the best error to justify a much longer fit.
 constexpr double kNoBetter = 0.9;
-/// A Kronecker sum, a butterfly or coefficients of a transform are tried only if their estimate is
-/// below this fraction of the best error: the singular values of samples decay faster than those of
-/// the whole, for noise in a Kronecker sum by sqrt(N / 512).
+/// A Kronecker sum or a butterfly is tried only if its estimate is below this fraction of the best
+/// error: the singular values of samples decay faster than those of the whole, for noise in a
+/// Kronecker sum by sqrt(N / 512).
 constexpr double kFarNearer = 0.3;
 /// A wavelet code is tried if its estimate is below this multiple of the best error: estimates
 /// rarely exceed the true error by more (camera, ship, bridge, attention, normal noise). A fit to a
@@ -52,9 +52,9 @@ constexpr double kMayBeNearerIfSmall = 3;
 constexpr double kSmallForWavelets = 0x1p20;
 /// Blocks with outliers are tried if their estimate, that of low rank, is below the best error.
 constexpr double kLowRankIsNearer = 1;
-/// A matrix of constant diagonals is tried if its estimate, which is nearly exact, is below the
-/// best error.
-constexpr double kDiagonalsAreNearer = 1;
+/// A matrix of constant diagonals, or few coefficients of a transform, are tried if their estimate
+/// is below the best error.
+constexpr double kIsNearer = 1;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
 
@@ -253,12 +253,12 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
     });
   }
   if (candidate.method == "toeplitz") {
-    return by_samples(now, kDiagonalsAreNearer, [&](double bytes, double /*enough*/) {
+    return by_samples(now, kIsNearer, [&](double bytes, double /*enough*/) {
       return toeplitz_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "transform") {
-    return by_samples(now, kFarNearer, [&](double bytes, double /*enough*/) {
+    return by_samples(now, kIsNearer, [&](double bytes, double /*enough*/) {
       return transform_error_estimate(now.A, bytes, now.options.seed);
     });
   }
