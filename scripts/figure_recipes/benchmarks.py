@@ -627,7 +627,7 @@ def structure_products_table(document):
     for row in document["rows"]:
         (one, many), (dense_one, dense_many) = row["seconds"], row["dense"]
         rows.append([row["matrix"], row["method"], percent(row["share"]), error_text(row["error"]), f"{1e3 * one:.2g}", f"{1e3 * dense_one:.2g}",
-                     f"{dense_one / one:.0f}", f"{1e3 * many:.2g}", f"{1e3 * dense_many:.2g}", f"{dense_many / many:.1f}"])
+                     f"{dense_one / one:.2g}", f"{1e3 * many:.2g}", f"{1e3 * dense_many:.2g}", f"{dense_many / many:.2g}"])
     titles = ["matrix", "`best`", "bytes", "error", "1 vector, ms", "dense, ms", "ratio", "64 vectors, ms", "dense, ms", "ratio"]
     return with_source(markdown(titles, rows), document)
 

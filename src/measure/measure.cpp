@@ -311,7 +311,8 @@ MeasureOptions within_fit(MeasureOptions options, double fit_multiplications) {
 
 std::optional<double> time_product(const LinearOperator& B, Index columns, double seconds) {
   using Clock = std::chrono::steady_clock;
-  constexpr double kMaxBytes = 2147483648.0;
+  // A product holds its result twice. Timing may take the most memory of a command.
+  constexpr double kMaxBytes = 0x1p28;
   const double numbers = static_cast<double>(columns) *
                          (static_cast<double>(B.rows()) + static_cast<double>(B.cols()));
   if (sizeof(double) * numbers > kMaxBytes) return std::nullopt;

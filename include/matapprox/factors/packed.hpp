@@ -99,7 +99,7 @@ class PackedMatrix {
 enum class SparseValues {
   kDictionary,  ///< a list of the distinct values, and an index into it for each entry
   kIntegers,    ///< unit * (q + offset) with q of 1 to 16 bits
-  kNumbers,     ///< IEEE numbers of 32 or 64 bits
+  kNumbers,     ///< unit * f with f an IEEE number of 32 or 64 bits
 };
 
 template <>

@@ -230,8 +230,8 @@ void add_to_measurement(Measurement& measurement,
 
 /// Returns the median seconds of a product of B with `columns` columns: after one product that does
 /// not count, repetitions within about `seconds`, at least 3. If the first product takes over three
-/// times `seconds`, its time is returned. Returns nothing if X and B X would take more than 2 GiB
-/// together: measuring should not need more memory than the measured object.
+/// times `seconds`, its time is returned. Returns nothing if X and B X would take more than 256
+/// MiB together: measuring should not need more memory than the measured object.
 std::optional<double> time_product(const LinearOperator& B, Index columns, double seconds = 0.3);
 
 }  // namespace matapprox
