@@ -201,8 +201,8 @@ EntryPair pair_of(const ToeplitzLevel& level, std::uint64_t seed, Index which) {
   return pair;
 }
 
-/// Estimate of |A - T|^2 / |A|^2: half of the mean squared difference of two entries with the same
-/// value, which is the variance of the entries around the means.
+/// Estimate of |A - T|_F / |A|_F: half of the mean squared difference of two entries with the same
+/// value is the variance of the entries around the means.
 double estimated_error(const Matrix& A, double scale, const Levels& levels, std::uint64_t seed) {
   double differences = 0;
   double squares = 0;
