@@ -97,6 +97,16 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
       "hierarchical",
       {},
       Precision::kDouble);
+  const auto add_codes = [&] {
+    // Blocks approximate kernels and covariances far better: samples then rule wavelets out.
+    if (traits.sparse ? traits.listed && traits.few : traits.in_memory) {
+      add("wavelet", "wavelet", {}, Precision::kDouble);
+    }
+    if (reads_all && !traits.sparse) add("transform", "transform", {}, Precision::kDouble);
+  };
+  // Codes of small matrices take a few milliseconds, as the samples of the others do, and what they
+  // reach rules most of those out.
+  if (traits.small) add_codes();
   if (reads_all && !traits.sparse) {
     add("kronecker", "kronecker", {}, Precision::kDouble);
     add("butterfly", "butterfly", {}, Precision::kDouble);
@@ -112,11 +122,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (traits.held && traits.square && (high || traits.sparse)) {
     add("hierarchical, order rcm", "hierarchical", {{"order", "rcm"}}, Precision::kDouble);
   }
-  // Blocks approximate kernels and covariances far better: samples then rule wavelets out.
-  if (traits.sparse ? traits.listed && traits.few : traits.in_memory) {
-    add("wavelet", "wavelet", {}, Precision::kDouble);
-  }
-  if (reads_all && !traits.sparse) add("transform", "transform", {}, Precision::kDouble);
+  if (!traits.small) add_codes();
   if (large_kernel) {
     add("nystrom", "nystrom", {}, Precision::kPacked);
     return list;

@@ -44,6 +44,8 @@ constexpr double kNoBetter = 0.9;
 /// error: the singular values of samples decay faster than those of the whole, for noise in a
 /// Kronecker sum by sqrt(N / 512).
 constexpr double kFarNearer = 0.3;
+/// The sample of a small matrix is most of it.
+constexpr double kNearerIfSmall = 0.9;
 /// A wavelet code is tried if its estimate is below this multiple of the best error: estimates
 /// rarely exceed the true error by more (camera, ship, bridge, attention, normal noise). A fit to a
 /// matrix of few entries takes little longer than a doubtful estimate (cosine transform, chess).
@@ -243,8 +245,9 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
   if (candidate.method == "chord") return why_not_chord(now);
   if (candidate.method == "truncated_svd") return why_not_truncated_svd(now, candidate);
   if (candidate.method == "kronecker") {
-    return by_samples(now, kFarNearer, [&](double bytes, double /*enough*/) {
-      return kronecker_error_estimate(now.A, bytes, now.options.seed);
+    const double fraction = now.traits.small ? kNearerIfSmall : kFarNearer;
+    return by_samples(now, fraction, [&](double bytes, double enough) {
+      return kronecker_error_estimate(now.A, bytes, enough, now.options.seed);
     });
   }
   if (candidate.method == "butterfly") {

@@ -71,7 +71,7 @@ class Search {
     if (toeplitz_error_estimate(A_, bytes, seed_) <= kMaxError) {
       add([&] { return toeplitz(A_, {.budget = budget, .seed = seed_}, control_); });
     }
-    if (kronecker_error_estimate(A_, bytes, seed_) <= kMaxError) {
+    if (kronecker_error_estimate(A_, bytes, kMaxError, seed_) <= kMaxError) {
       add([&] {
         return kronecker(
             A_, {.budget = budget, .frobenius_tolerance = kFittedError, .seed = seed_}, control_);

@@ -187,20 +187,55 @@ void mirror(Integers& values) {
   }
 }
 
+/// Number of the class of coefficients of about this size: the exponent of a double and the five
+/// highest bits of its fraction.
+constexpr int kFractionBits = 5;
+constexpr std::uint64_t kClassesPerOctave = 1U << kFractionBits;
+std::uint64_t class_key(double value) {
+  return std::bit_cast<std::uint64_t>(std::abs(value)) >>
+         (std::numeric_limits<double>::digits - 1 - kFractionBits);
+}
+
 }  // namespace
 
-Rate rate_of(const Vector& coefficients, double step) {
+SizeHistogram::SizeHistogram(double largest) : largest_(largest) {
+  // Coefficients that are smaller take less than 2^-8 bits each at every step that is used.
+  const std::uint64_t highest = class_key(largest);
+  lowest_ = highest - std::min<std::uint64_t>(highest, kClassesPerOctave * (kMaxBits + 4));
+  classes_.resize(highest - lowest_ + 1);
+}
+
+SizeHistogram::SizeHistogram(Eigen::Ref<const Vector> coefficients)
+    : SizeHistogram(coefficients.cwiseAbs().maxCoeff()) {
+  add(coefficients);
+}
+
+void SizeHistogram::add(Eigen::Ref<const Vector> coefficients, double weight) {
+  for (const double value : coefficients) {
+    Class& same = classes_[std::max(class_key(value), lowest_) - lowest_];
+    same.count += weight;
+    same.squares += weight * value * value;
+  }
+}
+
+Rate SizeHistogram::rate(double step) const {
   constexpr double kAtOne = 9;
   Rate rate;
-  for (Index i = 0; i < coefficients.size(); ++i) {
-    const double ratio = std::abs(coefficients(i)) / step;
-    const bool is_zero = ratio < 1 - kRoundedUp;
-    rate.bits += is_zero ? std::pow(ratio / (1 - kRoundedUp), 2) : std::log2(kAtOne * ratio);
-    rate.nonzeros += is_zero ? 0 : 1;
-    rate.squared_error += is_zero ? ratio * ratio : 1.0 / 12;
+  for (const Class& same : classes_) {
+    if (same.count == 0) continue;
+    const double squared_ratio = same.squares / (same.count * step * step);
+    const bool is_zero = squared_ratio < (1 - kRoundedUp) * (1 - kRoundedUp);
+    rate.bits += same.count * (is_zero ? squared_ratio / ((1 - kRoundedUp) * (1 - kRoundedUp))
+                                       : std::log2(kAtOne) + 0.5 * std::log2(squared_ratio));
+    rate.nonzeros += is_zero ? 0 : same.count;
+    rate.squared_error += same.count * (is_zero ? squared_ratio : 1.0 / 12);
   }
   rate.squared_error *= step * step;
   return rate;
+}
+
+double SizeHistogram::step_for_bits(double bits) const {
+  return wavelets::step_for_bits(largest_, bits, [this](double step) { return rate(step).bits; });
 }
 
 double step_for_bits(double largest,
@@ -213,12 +248,6 @@ double step_for_bits(double largest,
     (bits_at_step(std::exp2(middle)) > bits ? low : high) = middle;
   }
   return std::exp2(high);
-}
-
-double step_for_bits(const Vector& coefficients, double bits) {
-  return step_for_bits(coefficients.cwiseAbs().maxCoeff(), bits, [&](double step) {
-    return rate_of(coefficients, step).bits;
-  });
 }
 
 Index max_levels(Index rows, Index cols) {

@@ -88,13 +88,36 @@ struct Rate {
   double nonzeros = 0;  ///< number of coefficients that are not rounded to zero
   double squared_error = 0;
 };
-Rate rate_of(const Vector& coefficients, double step);
+
+/// The number of coefficients of each size, in classes of 1/32 of an octave: the rate at a step
+/// then takes no pass over the coefficients.
+class SizeHistogram {
+ public:
+  /// `largest`: an upper bound of the absolute values, above zero.
+  explicit SizeHistogram(double largest);
+  /// Counts coefficients that are not all zero.
+  explicit SizeHistogram(Eigen::Ref<const Vector> coefficients);
+
+  /// Adds coefficients, each of which stands for `weight` of them.
+  void add(Eigen::Ref<const Vector> coefficients, double weight = 1);
+  Rate rate(double step) const;
+  /// The step at which the coefficients are estimated to take that many bits.
+  double step_for_bits(double bits) const;
+
+ private:
+  struct Class {
+    double count = 0;
+    double squares = 0;
+  };
+  double largest_;
+  std::uint64_t lowest_ = 0;  ///< key of the first class, which also has all smaller coefficients
+  std::vector<Class> classes_;
+};
+
 /// The step, at most twice the largest coefficient, at which coefficients take that many bits.
 double step_for_bits(double largest,
                      double bits,
                      const std::function<double(double)>& bits_at_step);
-/// The step at which the coefficients, not all of them zero, are estimated to take that many bits.
-double step_for_bits(const Vector& coefficients, double bits);
 
 /// Levels after which the shorter side has at least 8 smooth coefficients.
 Index max_levels(Index rows, Index cols);

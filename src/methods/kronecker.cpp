@@ -18,6 +18,7 @@
 #include "matapprox/core/random.hpp"
 #include "matapprox/factors/kronecker_sum.hpp"
 #include "matapprox/factors/packing.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/methods/truncated_svd.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "methods/dense_matrix.hpp"
@@ -32,6 +33,9 @@ constexpr const char* kKronecker = "kronecker";
 /// Rows and columns of a rearranged matrix that are sampled, and triplets of the sample.
 constexpr Index kSampled = 512;
 constexpr Index kSampledTriplets = 24;
+/// Sides of the parts of a rearranged matrix that may rule it out before that, and their number.
+constexpr Index kPartSide = 64;
+constexpr Index kParts = 4;
 /// Largest number of pairs of divisors that are compared; a square matrix has fewer.
 constexpr std::size_t kMaxShapes = 64;
 /// Bytes per value of a term at the smallest width, and bytes per term besides its values.
@@ -104,21 +108,24 @@ std::vector<Shape> shapes_of(const LinearOperator& A, Index left_rows, Index lef
   return shapes;
 }
 
-/// `count` of the numbers 0 .. n - 1, each as likely as any other, or all of them; ascending.
-std::vector<Index> sampled_indices(Index n, std::uint64_t seed, std::uint64_t which) {
-  if (n <= kSampled) return index_range(0, n);
+/// About `count` of the numbers 0 .. n - 1, each as likely as any other, or all of them; ascending.
+std::vector<Index> sampled_indices(Index n, Index count, std::uint64_t seed, Index which) {
+  if (n <= count) return index_range(0, n);
   std::vector<Index> chosen;
-  for (Index k = 0; k < kSampled; ++k)
-    chosen.push_back(random_index(seed, RandomStream::kKronecker, k, static_cast<Index>(which), n));
+  for (Index k = 0; k < count; ++k)
+    chosen.push_back(random_index(seed, RandomStream::kKronecker, k, which, n));
   std::sort(chosen.begin(), chosen.end());
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
 }
 
-/// A sample of the entries of the rearranged matrix, which is not formed.
-Matrix sample_of(const Matrix& A, const Shape& shape, std::uint64_t seed) {
-  const std::vector<Index> rows = sampled_indices(shape.left_rows * shape.left_cols, seed, 0);
-  const std::vector<Index> cols = sampled_indices(shape.right_rows * shape.right_cols, seed, 1);
+/// Entries of the rearranged matrix, which is not formed, in about `side` rows and columns.
+/// `which` tells samples apart.
+Matrix sample_of(const Matrix& A, const Shape& shape, Index side, std::uint64_t seed, Index which) {
+  const std::vector<Index> rows =
+      sampled_indices(shape.left_rows * shape.left_cols, side, seed, 2 * which);
+  const std::vector<Index> cols =
+      sampled_indices(shape.right_rows * shape.right_cols, side, seed, 2 * which + 1);
   Matrix sample(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
   for (Index q = 0; q < sample.cols(); ++q) {
     const Index col = cols[static_cast<std::size_t>(q)];
@@ -137,11 +144,12 @@ struct TermSymmetry {
   bool equal = false;  ///< C_k is a multiple of B_k
 };
 
-TermSymmetry symmetry_of(const Matrix& A, const Shape& shape) {
+/// The symmetries of A, whose largest absolute entry is known.
+TermSymmetry symmetry_of(const Matrix& A, double largest, const Shape& shape) {
   const Index m = shape.left_rows;
   const Index k = shape.right_rows;
   if (m != shape.left_cols || k != shape.right_cols) return {};
-  const double tolerance = kMirrorTolerance * A.cwiseAbs().maxCoeff();
+  const double tolerance = kMirrorTolerance * largest;
   const auto entry = [&](Index i1, Index i2, Index j1, Index j2) {
     return A(i1 * k + i2, j1 * k + j2);
   };
@@ -181,20 +189,65 @@ bool is_better(const Estimate& one, const Estimate& other) {
   return std::tie(one.error, one.bytes) < std::tie(other.error, other.bytes);
 }
 
-/// The sum of this shape that is expected in at most `limit` bytes, if the rearranged matrix has
-/// the singular values of its sample; in the fewest bytes for the error `enough` if it reaches
-/// that. Infinite if no term fits.
-Estimate estimate(
-    const Matrix& A, const Shape& shape, double limit, double enough, std::uint64_t seed) {
-  Matrix sample = sample_of(A, shape, seed);
-  sample *= unit_scale(sample);  // squares of its entries neither overflow nor vanish
-  const TermSymmetry symmetry = symmetry_of(A, shape);
+/// A matrix, and what samples of it are compared with.
+struct Sampled {
+  explicit Sampled(const Matrix& entries)
+      : A(entries),
+        largest(A.cwiseAbs().maxCoeff()),
+        unit(unit_scale(A)),
+        norm((unit * A).norm()) {}
+
+  const Matrix& A;
+  double largest;
+  double unit;  ///< squares of entries times this power of two neither overflow nor vanish
+  double norm;  ///< |unit A|_F
+};
+
+/// True if parts of the rearranged matrix show that no sum of so many terms has a relative error of
+/// at most `hopeless`. In a part, the sum has at most that rank, so that its error there is at
+/// least that of the truncated SVD of the part.
+bool is_hopeless(
+    const Sampled& all, const Shape& shape, double terms, double hopeless, std::uint64_t seed) {
+  if (!std::isfinite(hopeless)) return false;
+  double squares = 0;
+  for (Index k = 0; k < kParts; ++k) {
+    Matrix part = all.unit * sample_of(all.A, shape, kPartSide, seed, k + 1);
+    const double share =
+        static_cast<double>(kParts * part.size()) / static_cast<double>(all.A.size());
+    const Vector sigma = kernels::singular_values(std::move(part));
+    const auto kept = static_cast<Index>(std::min(terms, static_cast<double>(sigma.size())));
+    squares += sigma.tail(sigma.size() - kept).squaredNorm();
+    if (squares > share * hopeless * hopeless * all.norm * all.norm) return true;
+  }
+  return false;
+}
+
+/// Limits of an estimate: bytes, an error that need not be surpassed, and one from which on the
+/// estimate is of no interest.
+struct Wanted {
+  double bytes = 0;
+  double enough = 0;
+  double hopeless = std::numeric_limits<double>::infinity();
+};
+
+/// The sum of this shape that is expected within the bytes, if the rearranged matrix has the
+/// singular values of its sample; in the fewest bytes for the error that is enough, if it reaches
+/// that. Infinite if no term fits, or if it is hopeless.
+Estimate estimate(const Sampled& all,
+                  const Shape& shape,
+                  const Wanted& wanted,
+                  std::uint64_t seed) {
+  const TermSymmetry symmetry = symmetry_of(all.A, all.largest, shape);
   const auto [rows, cols] = sides_of(shape, symmetry);
   const Index of_term = symmetry.equal ? rows : rows + cols;
   const double least = static_cast<double>(of_term) * kMinValueBytes + kBesideTerm;
-  if (limit < least) return {};
+  if (wanted.bytes < least) return {};
+  const double terms = std::min(wanted.bytes / least, static_cast<double>(kSampledTriplets));
+  if (is_hopeless(all, shape, terms, wanted.hopeless, seed)) return {};
+  Matrix sample = sample_of(all.A, shape, kSampled, seed, 0);
+  sample *= unit_scale(sample);
   const double norm = sample.stableNorm();
-  if (norm == 0) return {enough, least};
+  if (norm == 0) return {wanted.enough, least};
   TruncatedSvdOptions svd;
   svd.rank = std::min({kSampledTriplets, sample.rows(), sample.cols()});
   svd.algorithm = svd.rank < std::min(sample.rows(), sample.cols()) ? SvdAlgorithm::kRandomized
@@ -207,15 +260,15 @@ Estimate estimate(
   };
   // Further terms do not count: noise in a small sample has a lower rank than noise in all of A.
   const double left = std::max(1 - (values / norm).squaredNorm(), 0.0);
-  const double error = std::max(error_in(limit), std::sqrt(left));
-  if (error > enough) return {error, limit};
+  const double error = std::max(error_in(wanted.bytes), std::sqrt(left));
+  if (error > wanted.enough) return {error, wanted.bytes};
   double few = least;
-  double many = limit;
+  double many = wanted.bytes;
   while (many > kSameBytes * few) {
     const double between = std::sqrt(few * many);
-    (error_in(between) <= enough ? many : few) = between;
+    (error_in(between) <= wanted.enough ? many : few) = between;
   }
-  return {enough, many};
+  return {wanted.enough, many};
 }
 
 struct Choice {
@@ -225,13 +278,13 @@ struct Choice {
 
 Choice best_shape(const Matrix& A,
                   const std::vector<Shape>& shapes,
-                  double limit,
-                  double enough,
+                  const Wanted& wanted,
                   std::uint64_t seed) {
+  const Sampled all(A);
   Choice best{shapes.front(), {}};
   for (const Shape& shape : shapes) {
     throw_if_stop_requested();
-    const Estimate expected = estimate(A, shape, limit, enough, seed);
+    const Estimate expected = estimate(all, shape, wanted, seed);
     if (is_better(expected, best.expected)) best = {shape, expected};
   }
   return best;
@@ -321,7 +374,7 @@ Approximation kronecker(const LinearOperator& A,
   const double enough = std::max(tolerance, kEstimateError);
   const Shape shape = shapes.size() == 1
                           ? shapes.front()
-                          : best_shape(entries, shapes, limit, enough, options.seed).shape;
+                          : best_shape(entries, shapes, {limit, enough}, options.seed).shape;
 
   Summary summary;
   summary.method = kKronecker;
@@ -340,7 +393,7 @@ Approximation kronecker(const LinearOperator& A,
     return zero;
   }
   require_memory(2 * all_bytes, fmt::format("{}: the rearranged matrix", kKronecker));
-  const TermSymmetry symmetry = symmetry_of(entries, shape);
+  const TermSymmetry symmetry = symmetry_of(entries, entries.cwiseAbs().maxCoeff(), shape);
   const DenseOperator R(reduced(entries, shape, symmetry));
   TruncatedSvdOptions svd;
   svd.seed = options.seed;
@@ -367,11 +420,14 @@ Approximation kronecker(const LinearOperator& A,
   return {{make_factor("K", std::move(sum))}, std::move(summary)};
 }
 
-double kronecker_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
+double kronecker_error_estimate(const LinearOperator& A,
+                                double bytes,
+                                double hopeless,
+                                std::uint64_t seed) {
   const HeldEntries held(A, kKronecker, {});
   const std::vector<Shape> shapes = shapes_of(A, 0, 0);
   const double error =
-      best_shape(held.values(), shapes, bytes, kEstimateError, seed).expected.error;
+      best_shape(held.values(), shapes, {bytes, kEstimateError, hopeless}, seed).expected.error;
   return error <= kEstimateError ? 0 : error;
 }
 

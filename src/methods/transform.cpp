@@ -154,17 +154,12 @@ ExpectedCoefficients expected_of(const Matrix& S,
     const Index end = (k + 1) * S.rows() / count;
     rows.push_back(first + random_index(seed, RandomStream::kTransform, 1, k, end - first));
   }
-  const Matrix some = S(rows, Eigen::all);
   const double each = static_cast<double>(S.rows()) / static_cast<double>(count);
   const double entries = sample.weights.sum() * static_cast<double>(S.rows());
+  wavelets::SizeHistogram sizes(largest);
+  for (Index c = 0; c < S.cols(); ++c) sizes.add(S(rows, c), each * sample.weights(c));
   const auto rate_at = [&](double step) {
-    wavelets::Rate all;
-    for (Index c = 0; c < some.cols(); ++c) {
-      const wavelets::Rate rate = wavelets::rate_of(some.col(c), step);
-      all.bits += each * sample.weights(c) * rate.bits;
-      all.nonzeros += each * sample.weights(c) * rate.nonzeros;
-      all.squared_error += each * sample.weights(c) * rate.squared_error;
-    }
+    wavelets::Rate all = sizes.rate(step);
     // The places of k nonzeros among N take about k log2(e N / k) bits; log2(9) of them count
     // above.
     constexpr double kCounted = 3.17;

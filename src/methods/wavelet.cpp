@@ -269,7 +269,7 @@ Coded within_bytes(const Coefficients& C, Quantized& q, double limit) {
   double first = std::log2(C.largest);
   if (!sample.isZero(0)) {
     const double bits = 8 * limit / coded_entries * static_cast<double>(sample.size());
-    first = std::max(std::log2(wavelets::step_for_bits(sample, bits)), least);
+    first = std::max(std::log2(wavelets::SizeHistogram(sample).step_for_bits(bits)), least);
   }
   const double aim = std::max(0.5 * (1 + kNearBytes) * limit, limit - 1);
   // A step twice as large saves about a bit for each coefficient that is not zero.
@@ -341,12 +341,13 @@ Index chosen_levels(
   if (tolerance > 0) {
     const double step =
         tolerance * without.norm() * std::sqrt(12.0 / static_cast<double>(without.size()));
-    return wavelets::rate_of(with, step).bits <= wavelets::rate_of(without, step).bits ? most : 0;
+    const double bits = wavelets::SizeHistogram(with).rate(step).bits;
+    return bits <= wavelets::SizeHistogram(without).rate(step).bits ? most : 0;
   }
   const auto error = [&](const Vector& sample) {
-    const double step =
-        wavelets::step_for_bits(sample, bits_per_entry * static_cast<double>(sample.size()));
-    return wavelets::rate_of(sample, step).squared_error;
+    const wavelets::SizeHistogram sizes(sample);
+    const double bits = bits_per_entry * static_cast<double>(sample.size());
+    return sizes.rate(sizes.step_for_bits(bits)).squared_error;
   };
   return error(with) <= error(without) ? most : 0;
 }
@@ -513,8 +514,8 @@ double wavelet_error_estimate(const LinearOperator& A, double bytes) {
   for (const std::vector<double>& list : {with, without}) {
     const Eigen::Map<const Vector> sample(list.data(), static_cast<Index>(list.size()));
     if (sample.isZero(0)) continue;
-    const double lost =
-        wavelets::rate_of(sample, wavelets::step_for_bits(sample, bits)).squared_error;
+    const wavelets::SizeHistogram sizes(sample);
+    const double lost = sizes.rate(sizes.step_for_bits(bits)).squared_error;
     error = std::min(error, std::sqrt(blocks * lost) / norm);
   }
   return error;

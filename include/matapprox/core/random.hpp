@@ -35,6 +35,7 @@ enum class RandomStream : std::uint32_t {
   kButterfly = 22,
   kTransform = 23,
   kToeplitz = 24,
+  kOutliers = 25,
 };
 
 /// Counter-based random numbers: a pure function of (seed, stream, i, j), hence the same for any

@@ -84,7 +84,7 @@ Approximation hierarchical(const LinearOperator& A,
                            const RunControl& control = {});
 
 /// Estimate of the relative Frobenius error of hierarchical() with outliers within that many bytes,
-/// from a sample of at most 256 x 256 entries: that of its R at low rank and of its S; 1 if nothing
+/// from a sample of at most 128 x 128 entries: that of its R at low rank and of its S; 1 if nothing
 /// stands out. A must be in memory. Cost: some 10 ms.
 double outlier_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed);
 

@@ -43,9 +43,13 @@ Approximation kronecker(const LinearOperator& A,
                         const KroneckerOptions& options = {},
                         const RunControl& control = {});
 
-/// Estimate of the relative Frobenius error of kronecker() within that many bytes, from the sample
-/// that it compares sizes by; 0 if it is below 1e-7. Cost: some 10 ms for each pair of divisors. A
-/// must be in memory: as many columns of it are read as there are samples.
-double kronecker_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed);
+/// Estimates the relative Frobenius error of kronecker() within that many bytes, from the sample
+/// that it compares sizes by; returns 0 if it is below 1e-7. Drops a pair of divisors as soon as
+/// its error is seen to exceed `hopeless`; returns infinity if none remains. Cost: some 5 ms for
+/// each pair that remains, less than 1 ms for the others. A must be in memory.
+double kronecker_error_estimate(const LinearOperator& A,
+                                double bytes,
+                                double hopeless,
+                                std::uint64_t seed);
 
 }  // namespace matapprox

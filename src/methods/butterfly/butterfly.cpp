@@ -59,13 +59,20 @@ class BlockSamples {
   }
   const Matrix& entries() const { return A_; }
 
-  /// Squared singular values of blocks of a stage, as parts of their sum, descending.
-  const Vector& squares(const Arrangement& arrangement, const Stage& stage) {
+  /// Squared singular values of blocks of a stage, as parts of their sum, descending. Once those
+  /// after the first `rank` add up to more than `hopeless`, no further blocks are read.
+  const Vector& squares(const Arrangement& arrangement,
+                        const Stage& stage,
+                        Index rank,
+                        double hopeless) {
     const Index width = stage.cols / stage.splits;
-    const auto [found, is_new] =
-        known_.try_emplace(std::tuple(arrangement, stage.groups, width), Vector());
-    if (is_new) found->second = sampled(arrangement, stage.groups, width);
-    return found->second;
+    Known& known = known_[std::tuple(arrangement, stage.groups, width)];
+    while (known.blocks < kSampledBlocks &&
+           known.squares.tail(std::max<Index>(kShorterSide - rank, 0)).sum() <= hopeless) {
+      throw_if_stop_requested();
+      add_block(arrangement, stage.groups, width, known);
+    }
+    return known.squares;
   }
 
  private:
@@ -92,35 +99,42 @@ class BlockSamples {
     return chosen;
   }
 
-  /// The blocks that hold the drawn entries.
-  Vector sampled(const Arrangement& a, Index groups, Index width) const {
-    const std::vector<Index> row_at = places_of(A_.rows(), a.rows_reversed, a.row_radices);
-    const std::vector<Index> col_at = places_of(A_.cols(), a.cols_reversed, a.col_radices);
-    const Index height = A_.rows() / groups;
+  /// Sums over the first `blocks` sampled blocks of a stage, and the places of its rows and
+  /// columns.
+  struct Known {
+    Index blocks = 0;
     Vector squares = Vector::Zero(kShorterSide);
-    for (Index k = 0; k < kSampledBlocks; ++k) {
-      throw_if_stop_requested();
-      const auto& [marked_row, marked_col] = marks_[static_cast<std::size_t>(k)];
-      const Index group = place_of(marked_row, a.rows_reversed, a.row_radices) % groups;
-      const Index part = place_of(marked_col, a.cols_reversed, a.col_radices) / width;
-      const std::vector<Index> rows =
-          side(height, height <= width ? kShorterSide : kLongerSide, 2 * k);
-      const std::vector<Index> cols =
-          side(width, width < height ? kShorterSide : kLongerSide, 2 * k + 1);
-      Matrix block(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
-      for (Index q = 0; q < block.cols(); ++q) {
-        const Index place = part * width + cols[static_cast<std::size_t>(q)];
-        const Index col = col_at[static_cast<std::size_t>(place)];
-        for (Index p = 0; p < block.rows(); ++p) {
-          const Index row = rows[static_cast<std::size_t>(p)] * groups + group;
-          block(p, q) = unit_ * A_(row_at[static_cast<std::size_t>(row)], col);
-        }
-      }
-      const Vector of_block = kernels::singular_values(std::move(block)).cwiseAbs2();
-      const double all = of_block.sum();
-      if (all > 0) squares.head(of_block.size()) += of_block / (all * kSampledBlocks);
+    std::vector<Index> row_at{};
+    std::vector<Index> col_at{};
+  };
+
+  /// Adds the block that holds the next drawn entry.
+  void add_block(const Arrangement& a, Index groups, Index width, Known& known) const {
+    if (known.blocks == 0) {
+      known.row_at = places_of(A_.rows(), a.rows_reversed, a.row_radices);
+      known.col_at = places_of(A_.cols(), a.cols_reversed, a.col_radices);
     }
-    return squares;
+    const Index k = known.blocks++;
+    const Index height = A_.rows() / groups;
+    const auto& [marked_row, marked_col] = marks_[static_cast<std::size_t>(k)];
+    const Index group = place_of(marked_row, a.rows_reversed, a.row_radices) % groups;
+    const Index part = place_of(marked_col, a.cols_reversed, a.col_radices) / width;
+    const std::vector<Index> rows =
+        side(height, height <= width ? kShorterSide : kLongerSide, 2 * k);
+    const std::vector<Index> cols =
+        side(width, width < height ? kShorterSide : kLongerSide, 2 * k + 1);
+    Matrix block(static_cast<Index>(rows.size()), static_cast<Index>(cols.size()));
+    for (Index q = 0; q < block.cols(); ++q) {
+      const Index place = part * width + cols[static_cast<std::size_t>(q)];
+      const Index col = known.col_at[static_cast<std::size_t>(place)];
+      for (Index p = 0; p < block.rows(); ++p) {
+        const Index row = rows[static_cast<std::size_t>(p)] * groups + group;
+        block(p, q) = unit_ * A_(known.row_at[static_cast<std::size_t>(row)], col);
+      }
+    }
+    const Vector of_block = kernels::singular_values(std::move(block)).cwiseAbs2();
+    const double all = of_block.sum();
+    if (all > 0) known.squares.head(of_block.size()) += of_block / (all * kSampledBlocks);
   }
 
   const Matrix& A_;
@@ -128,7 +142,7 @@ class BlockSamples {
   std::uint64_t seed_;
   Index draws_ = 0;
   std::vector<std::pair<Index, Index>> marks_;
-  std::map<std::tuple<Arrangement, Index, Index>, Vector> known_;
+  std::map<std::tuple<Arrangement, Index, Index>, Known> known_;
 };
 
 struct Estimate {
@@ -155,7 +169,8 @@ Estimate estimate_of(BlockSamples& samples, const Plan& plan, double hopeless) {
   Energies energies(plan.stages.size());
   for (const Index number : order) {
     const Stage& stage = plan.stages[static_cast<std::size_t>(number)];
-    const Vector& squares = samples.squares(plan.arrangement, stage);
+    const Vector& squares = samples.squares(
+        plan.arrangement, stage, stage.rank, hopeless * hopeless - estimate.left_out);
     const Index kept = std::min(stage.rank, squares.size());
     estimate.left_out += squares.tail(squares.size() - kept).sum();
     if (estimate.left_out > hopeless * hopeless) return estimate;

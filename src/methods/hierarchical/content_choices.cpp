@@ -190,17 +190,19 @@ Choice ContentChoices::sparse(const Node& node, const Choice& other) const {
     if (sizes.counts[k] == 0) continue;
     count += sizes.counts[k];
     const double dropped = sizes.energies[k + 1];
-    // A distance takes one byte, and a second one above 127. Distances are assumed to have a
-    // geometric distribution.
     if (price_ * count * (1 + widths_.front() / 8.0) >= best.cost(price_)) break;
     if (price_ * count + weight * dropped >= best.cost(price_)) continue;
-    const double distance = 1 + std::exp(-128 * count / shape(node).places);
+    const double kept = sizes.energies[0] - dropped;
     for (std::size_t w = 0; w < widths_.size(); ++w) {
       const int bits = widths_[w];
+      const double error = weight * (dropped + entry_noise_[w] * kept);
+      if (price_ * count * (1 + bits / 8.0) + error >= best.cost(price_)) continue;
+      // A distance takes one byte, and a second one above 127. Distances are assumed to have a
+      // geometric distribution.
+      const double distance = 1 + std::exp(-128 * count / shape(node).places);
       const double scales = bits > 16 ? 0 : 2 * std::ceil(count / kValuesPerScale);
-      Choice choice{Content::kSparse,
-                    weight * (dropped + entry_noise_[w] * (sizes.energies[0] - dropped)),
-                    leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
+      Choice choice{
+          Content::kSparse, error, leaf_bytes_ + 1 + count * (distance + bits / 8.0) + scales};
       choice.bits = bits;
       // The last bin contains all smaller entries except zeros.
       choice.square_cutoff = k + 1 == EntrySizes::kBins

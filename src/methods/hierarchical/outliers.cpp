@@ -17,7 +17,7 @@
 #include "matapprox/core/require.hpp"
 #include "matapprox/factors/packing.hpp"
 #include "matapprox/kernels/gemm.hpp"
-#include "matapprox/methods/truncated_svd.hpp"
+#include "matapprox/kernels/lapack.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
@@ -35,7 +35,6 @@ constexpr Index kMaxRank = 32;
 constexpr double kMaxRankShare = 0.25;
 /// Rounds for a rank, unless the number of outliers settles before.
 constexpr int kMaxRounds = 6;
-constexpr Index kPowerIterations = 2;
 /// An entry stands out if it exceeds this many times the entries of noise with the singular values
 /// that are not fitted yet, sigma / (m n)^(1/4) without a factor.
 constexpr double kStandsOut = 2;
@@ -50,10 +49,12 @@ constexpr double kRoundingOfEntries = 1e-13;
 /// Bytes of the position of an outlier, and of its part of a scale.
 constexpr double kPositionBytes = 1.3;
 constexpr double kScaleBytes = 2.0 / 64;
+/// Bytes of a number at the smallest width.
+constexpr double kMinNumberBytes = 3.0 / 8;
 constexpr std::array<int, 7> kOutlierWidths{4, 6, 8, 12, 16, 32, 64};
 constexpr Index kSplitPanel = 64;
 /// Side of the sample that the error is estimated from.
-constexpr Index kOutlierSampleSide = 256;
+constexpr Index kOutlierSampleSide = 128;
 
 struct Outlier {
   Index row = 0;
@@ -78,19 +79,41 @@ struct ScaledTriplets {
   Matrix right;
 };
 
-ScaledTriplets leading(const Matrix& A, Index rank, std::uint64_t seed) {
-  const DenseView view({A.data(), A.rows(), A.cols(), A.rows(), MemoryOrder::kColumns}, nullptr);
-  TruncatedSvdOptions options;
-  options.rank = rank;
-  options.algorithm = SvdAlgorithm::kRandomized;
-  options.power_iterations = kPowerIterations;
-  options.seed = seed;
-  const Approximation svd = truncated_svd(view, options);
-  const auto& factors = svd.factors();
-  const auto& U = std::get<Matrix>(*factors[0].value);
-  const auto& sigma = std::get<Vector>(*factors[1].value);
-  return {U * sigma.asDiagonal(), sigma, std::get<Matrix>(*factors[2].value)};
-}
+/// Leading triplets by subspace iterations [HMT11, algorithm 4.4]. The first ones start from random
+/// columns, the next ones from the right vectors of the matrix before, which differs in few
+/// entries.
+class SubspaceIterations {
+ public:
+  explicit SubspaceIterations(std::uint64_t seed) : seed_(seed) {}
+
+  ScaledTriplets leading(const Matrix& A, Index rank) {
+    const Index width = std::min({rank + kOversampling, A.rows(), A.cols()});
+    const int iterations = right_.size() == 0 ? kFirstIterations : kNextIterations;
+    const Index known = std::min(right_.cols(), width);
+    Matrix start = random_normal_matrix(seed_, RandomStream::kOutliers, A.cols(), width);
+    start.leftCols(known) = right_.leftCols(known);
+    Matrix left;
+    Matrix core;  // the factor R of A^T left
+    for (int k = 0; k < iterations; ++k) {
+      left = kernels::thin_qr(kernels::product(A, start));
+      start = kernels::thin_qr(kernels::transpose_product(A, left), &core);
+    }
+    const kernels::Svd svd = kernels::svd(std::move(core));
+    right_ = kernels::product(start, svd.U);
+    const Index found = std::min(rank, width);
+    const Matrix V = svd.V.leftCols(found) * svd.S.head(found).asDiagonal();
+    return {kernels::product(left, V), svd.S.head(found), right_.leftCols(found)};
+  }
+
+ private:
+  static constexpr Index kOversampling = 8;
+  static constexpr int kFirstIterations = 3;
+  /// If there is only one, a few entries are separated that do not stand out.
+  static constexpr int kNextIterations = 2;
+
+  std::uint64_t seed_;
+  Matrix right_;
+};
 
 /// Puts the entries of A - L above the threshold, or those on the diagonal, among the outliers,
 /// where L has `rank` of the triplets; the rest of A has the entries of L there. Outliers are not
@@ -228,7 +251,7 @@ std::optional<Vector> diagonal_of_low_rank(const Matrix& A, Index rank, std::uin
   Vector diagonal(n);
   for (Index part = 0; part < kParts; ++part) {
     const auto indices = [&](Index k) { return Eigen::seq((part + k) % kParts, n - 1, kParts); };
-    const ScaledTriplets svd = leading(A(indices(2), indices(1)), rank, seed);
+    const ScaledTriplets svd = SubspaceIterations(seed).leading(A(indices(2), indices(1)), rank);
     if (svd.sigma.size() == 0 || svd.sigma(0) == 0) return std::nullopt;
     const auto kept = (svd.sigma.array() > kRoundingOfEntries * svd.sigma(0)).count();
     const Vector squares = svd.sigma.head(kept).cwiseAbs2();
@@ -255,7 +278,10 @@ struct Search {
 
 /// Separates A for one rank, and returns the spectrum of the matrix of low rank; nothing if A has
 /// no more than that rank.
-std::optional<Spectrum> separate_for_rank(const Search& search, Index rank, Split& split) {
+std::optional<Spectrum> separate_for_rank(const Search& search,
+                                          Index rank,
+                                          SubspaceIterations& subspace,
+                                          Split& split) {
   const double typical = 1 / std::sqrt(std::sqrt(static_cast<double>(search.A.rows()) *
                                                  static_cast<double>(search.A.cols())));
   if (split.kind == Separated::kDiagonal) {
@@ -266,7 +292,7 @@ std::optional<Spectrum> separate_for_rank(const Search& search, Index rank, Spli
   Spectrum spectrum;
   Index count = -1;
   for (int round = 0; round < kMaxRounds; ++round) {
-    const ScaledTriplets triplets = leading(split.rest, rank + 1, search.seed);
+    const ScaledTriplets triplets = subspace.leading(split.rest, rank + 1);
     if (triplets.sigma.size() <= rank) return std::nullopt;
     const double threshold = kStandsOut * typical *
                              (triplets.sigma(rank) + std::ldexp(triplets.sigma(rank - 1), -round));
@@ -293,7 +319,8 @@ bool diagonal_stands_out(const Search& search, Index max_rank) {
   Matrix rest = A;
   rest.diagonal() = *diagonal;
   const auto tail = [&](const Matrix& M) {
-    return M.squaredNorm() - leading(M, max_rank, search.seed).sigma.squaredNorm();
+    return M.squaredNorm() -
+           SubspaceIterations(search.seed).leading(M, max_rank).sigma.squaredNorm();
   };
   const double with_diagonal = tail(A);
   return with_diagonal > kRoundingOfTail * A.squaredNorm() &&
@@ -306,8 +333,14 @@ bool diagonal_stands_out(const Search& search, Index max_rank) {
 std::optional<std::pair<Split, Expected>> find_outliers(const Matrix& A,
                                                         const Goal& goal,
                                                         std::uint64_t seed) {
-  const auto side = static_cast<double>(std::min(A.rows(), A.cols()));
-  const auto max_rank = std::min(kMaxRank, static_cast<Index>(kMaxRankShare * side));
+  const double bytes_per_rank =
+      kMinNumberBytes * static_cast<double>(goal.symmetric ? goal.rows : goal.rows + goal.cols);
+  const double stored_rank = goal.tolerance > 0 ? kMaxRank : goal.bytes / bytes_per_rank;
+  const auto max_rank = static_cast<Index>(
+      std::min({static_cast<double>(kMaxRank),
+                kMaxRankShare * static_cast<double>(std::min(A.rows(), A.cols())),
+                stored_rank}));
+  if (max_rank == 0) return std::nullopt;
   const Search search{A,
                       goal,
                       seed,
@@ -319,14 +352,16 @@ std::optional<std::pair<Split, Expected>> find_outliers(const Matrix& A,
         (goal.rows != goal.cols || !diagonal_stands_out(search, max_rank)))
       break;
     Split split{A, std::vector<std::vector<Outlier>>(static_cast<std::size_t>(A.cols())), 0, kind};
+    SubspaceIterations subspace(seed);
     for (Index rank = 1; rank <= max_rank; rank *= 2) {
-      const std::optional<Spectrum> spectrum = separate_for_rank(search, rank, split);
+      const std::optional<Spectrum> spectrum = separate_for_rank(search, rank, subspace, split);
       if (!spectrum) break;
       // Entries of the low-rank part stand out if the rank is too low.
-      if (split.count == 0 || split.count > search.most) continue;
-      const Expected expected = expected_of(split, *spectrum, goal);
-      if (expected.bits > 0 && (!best || expected.beats(best->second, goal)))
-        best.emplace(split, expected);
+      if (split.count > 0 && split.count <= search.most) {
+        const Expected expected = expected_of(split, *spectrum, goal);
+        if (expected.bits > 0 && (!best || expected.beats(best->second, goal)))
+          best.emplace(split, expected);
+      }
       if (spectrum->tail <= kRoundingOfEntries * spectrum->sigma(0)) break;
     }
   }
