@@ -121,6 +121,7 @@ def hierarchical(
     leaf: int = 0,
     widths: Sequence[int] = (3, 4, 6, 8, 12, 16, 32, 64),
     outliers: bool = False,
+    toeplitz: bool = False,
     seed: int = 1,
     precision: Literal["double", "float", "float16", "bfloat16", "packed"] = "double",
     target_error: float | None = None,

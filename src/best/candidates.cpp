@@ -108,6 +108,7 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   // reach rules most of those out.
   if (traits.small) add_codes();
   if (reads_all && !traits.sparse) {
+    add("hierarchical, toeplitz", "hierarchical", {{"toeplitz", "true"}}, Precision::kDouble);
     add("kronecker", "kronecker", {}, Precision::kDouble);
     add("butterfly", "butterfly", {}, Precision::kDouble);
     add("hierarchical, outliers", "hierarchical", {{"outliers", "true"}}, Precision::kDouble);

@@ -57,6 +57,9 @@ constexpr double kLowRankIsNearer = 1;
 /// A matrix of constant diagonals, or few coefficients of a transform, are tried if their estimate
 /// is below the best error.
 constexpr double kIsNearer = 1;
+/// Blocks of what a Toeplitz matrix leaves are tried if their estimate, which is that of a small
+/// part of the matrix, is below this fraction of the best error.
+constexpr double kMuchNearerByDiagonals = 0.5;
 /// If low rank is expected within this factor of the best error, a Chord fit may beat the best.
 constexpr double kNearEnough = 2;
 
@@ -263,6 +266,11 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
   if (candidate.method == "transform") {
     return by_samples(now, kIsNearer, [&](double bytes, double /*enough*/) {
       return transform_error_estimate(now.A, bytes, now.options.seed);
+    });
+  }
+  if (candidate.method == "hierarchical" && has_option(candidate, "toeplitz")) {
+    return by_samples(now, kMuchNearerByDiagonals, [&](double bytes, double /*enough*/) {
+      return toeplitz_rest_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "hierarchical" && has_option(candidate, "outliers")) {

@@ -71,6 +71,16 @@ class Search {
     if (toeplitz_error_estimate(A_, bytes, seed_) <= kMaxError) {
       add([&] { return toeplitz(A_, {.budget = budget, .seed = seed_}, control_); });
     }
+    if (toeplitz_rest_error_estimate(A_, bytes, seed_) <= kMaxError) {
+      add([&] {
+        HierarchicalOptions blocks;
+        blocks.budget = budget;
+        blocks.toeplitz = true;
+        blocks.frobenius_tolerance = kMaxError;
+        blocks.seed = seed_;
+        return hierarchical(A_, blocks, control_);
+      });
+    }
     if (kronecker_error_estimate(A_, bytes, kMaxError, seed_) <= kMaxError) {
       add([&] {
         return kronecker(
@@ -121,6 +131,8 @@ class Search {
       return fmt::format("butterfly of rank {}, {}", summary.rank, summary.form);
     if (summary.method == "toeplitz") return summary.form;
     if (summary.method == "transform") return "few coefficients, " + summary.form;
+    if (std::holds_alternative<SumMatrix>(*B.factors().front().value))
+      return summary.form + " blocks of low rank";
     return "blocks of low rank, " + summary.form;
   }
 

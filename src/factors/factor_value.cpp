@@ -149,6 +149,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const KroneckerSum& v) { return v.storage(); },
           [](const KroneckerSparse& v) { return v.storage(); },
           [](const WaveletMatrix& v) { return v.storage(); },
+          [&](const SumMatrix& v) { return v.storage(precision); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -182,6 +183,7 @@ std::string value_description(const FactorValue& value) {
           [](const KroneckerSparse& v) { return v.description(); },
           [](const WaveletMatrix& v) { return v.description(); },
           [](const TransformMatrix& v) { return v.description(); },
+          [](const SumMatrix& v) { return v.description(); },
           [](const PlacedMatrix&) -> Text { return "dense, on several processes"; },
           [](const PlacedChord& v) {
             return fmt::format("chord chain of {}, on several processes", v.pattern().factors());
@@ -201,6 +203,7 @@ double value_multiplications(const FactorValue& value) {
                  [](const KroneckerSparse& v) { return v.multiplications(); },
                  [](const WaveletMatrix& v) { return v.multiplications(); },
                  [](const TransformMatrix& v) { return v.multiplications(); },
+                 [](const SumMatrix& v) { return v.multiplications(); },
                  [](const DictionaryMatrix& v) {
                    return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
                  },
@@ -219,6 +222,12 @@ bool is_packed(const FactorValue& value) {
                                [](const KroneckerSum&) { return true; },
                                [](const KroneckerSparse&) { return true; },
                                [](const WaveletMatrix&) { return true; },
+                               [](const SumMatrix& v) {
+                                 return std::any_of(
+                                     v.terms().begin(), v.terms().end(), [](const Factor& term) {
+                                       return is_packed(*term.value);
+                                     });
+                               },
                                [](const auto&) { return false; }},
                     value);
 }
@@ -287,6 +296,7 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
                  [&](const KroneckerSum& F) { return F.columns(transposed, J); },
                  [&](const WaveletMatrix& F) { return F.columns(transposed, J); },
                  [&](const TransformMatrix& F) { return F.columns(transposed, J); },
+                 [&](const SumMatrix& F) { return F.columns(transposed, J); },
                  [&](const auto&) { return by_product(); }},
       value);
 }
@@ -344,6 +354,12 @@ FactorValue rounded_value(const FactorValue& value, Precision precision) {
                  [&](Circulant& v) { v = Circulant(v.first_column().unaryExpr(round)); },
                  [&](ToeplitzMatrix& v) {
                    v = ToeplitzMatrix({v.content().levels, v.content().symbol.unaryExpr(round)});
+                 },
+                 [&](SumMatrix& v) {
+                   std::vector<Factor> terms;
+                   for (const Factor& term : v.terms())
+                     terms.push_back(make_factor(term.name, rounded_value(*term.value, precision)));
+                   v = SumMatrix(std::move(terms));
                  },
                  [](auto&) {}},
       result);
@@ -448,6 +464,16 @@ std::shared_ptr<const FactorValue> multiplied_value(const FactorValue& value, in
                  },
                  [&](WaveletMatrix& v) {
                    v = v.multiplied(exponent);
+                   return true;
+                 },
+                 [&](SumMatrix& v) {
+                   std::vector<Factor> terms;
+                   for (const Factor& term : v.terms()) {
+                     auto multiplied = multiplied_value(*term.value, exponent);
+                     if (!multiplied) return false;
+                     terms.push_back({term.name, std::move(multiplied)});
+                   }
+                   v = SumMatrix(std::move(terms));
                    return true;
                  },
                  [](auto&) { return false; }},

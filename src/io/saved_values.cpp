@@ -230,6 +230,14 @@ void write_content(const Location& group, const WaveletMatrix& W, Precision) {
   hdf5::write_array<std::uint8_t>(group, "data", content.data);
 }
 
+void write_content(const Location& group, const SumMatrix& A, Precision precision) {
+  Index number = 0;
+  for (const Factor& term : A.terms()) {
+    const hdf5::Handle place = hdf5::create_group(group, fmt::format("term_{}", ++number));
+    write_value({place, group.file}, *term.value, precision);
+  }
+}
+
 // Reading.
 
 void require_finite(const Location& place, const double* values, Index count) {
@@ -435,6 +443,19 @@ TransformMatrix read_transform(const Location& group) {
           size_attribute(group, "order")};
 }
 
+SumMatrix read_sum(const Location& group) {
+  std::vector<Factor> terms;
+  for (Index number = 1;; ++number) {
+    const std::string name = fmt::format("term_{}", number);
+    if (!hdf5::has_link(group, name)) break;
+    const hdf5::Handle place = hdf5::open_group(group, name);
+    const Location term{place, group.file};
+    if (hdf5::get_text(term, "kind") == "sum") fail(group, "a term of a sum is a sum");
+    terms.push_back(make_factor(name, read_value(term)));
+  }
+  return SumMatrix(std::move(terms));
+}
+
 constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"sparse", 1, value_of<read_sparse>},
                             Kind{"diagonal", 1, value_of<read_diagonal>},
@@ -451,7 +472,8 @@ constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"kronecker", 3, value_of<read_kronecker>},
                             Kind{"kronecker_sparse", 3, value_of<read_kronecker_sparse>},
                             Kind{"wavelet", 3, value_of<read_wavelet>},
-                            Kind{"transform", 3, value_of<read_transform>}};
+                            Kind{"transform", 3, value_of<read_transform>},
+                            Kind{"sum", 3, value_of<read_sum>}};
 
 std::string_view name_of(const FactorValue& value) {
   return std::visit(Overloaded{[](const Matrix&) { return "dense"; },
@@ -471,6 +493,7 @@ std::string_view name_of(const FactorValue& value) {
                                [](const KroneckerSparse&) { return "kronecker_sparse"; },
                                [](const WaveletMatrix&) { return "wavelet"; },
                                [](const TransformMatrix&) { return "transform"; },
+                               [](const SumMatrix&) { return "sum"; },
                                [](const PlacedMatrix&) { return "dense"; },
                                [](const PlacedChord&) { return "chord"; }},
                     value);

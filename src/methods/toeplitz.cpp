@@ -21,28 +21,21 @@
 #include "methods/dense_matrix.hpp"
 #include "methods/exact/constant_diagonals.hpp"
 #include "methods/finite.hpp"
+#include "methods/toeplitz_divisions.hpp"
 
 namespace matapprox {
 namespace {
 
 constexpr const char* kToeplitz = "toeplitz";
-/// Pairs of entries that share a value, for each division into blocks.
-constexpr Index kSampledPairs = 1000;
-/// Least side of the blocks that are chosen, and largest number of divisions that are compared.
-constexpr Index kMinBlockSide = 4;
-constexpr std::size_t kMaxDivisions = 64;
-/// Estimated errors below this one are rounding errors of the entries.
-constexpr double kRoundingOfEqualEntries = 1e-15;
+/// The relative error of an estimate that is one of rounding.
+constexpr double kRoundingOfGrid = 1e-15;
 /// Points differ from a grid by at most this many units of rounding of the largest coordinate, and
 /// by at most this part of the bandwidth of the kernel.
 constexpr double kGridRoundings = 16;
 constexpr double kGridTolerance = 1e-9;
 
-using Levels = std::array<ToeplitzLevel, 2>;
-
-double numbers_of(const Levels& levels) {
-  return static_cast<double>(levels[0].values()) * static_cast<double>(levels[1].values());
-}
+using diagonals::DivisionChoice;
+using diagonals::Levels;
 
 // ---- Points on a grid
 
@@ -148,109 +141,6 @@ std::vector<Factor> factors_of(const LinearOperator& A, const Grid& grid) {
 
 // ---- Matrices in memory
 
-/// Divisors d of n with d >= kMinBlockSide and n / d >= 2, and n itself.
-std::vector<Index> block_sides(Index n, Index given) {
-  if (given > 0) return {given};
-  std::vector<Index> sides{n};
-  for (Index d = kMinBlockSide; 2 * d <= n; ++d) {
-    if (n % d == 0) sides.push_back(d);
-  }
-  return sides;
-}
-
-/// Divisions into blocks, with every pair of forms, the one without blocks first. Without blocks, a
-/// symmetric matrix has one value for both sides of its diagonal.
-std::vector<Levels> divisions(Index m, Index n, bool symmetric, const ToeplitzOptions& options) {
-  std::vector<Levels> all;
-  for (const Index rows : block_sides(m, options.block_rows)) {
-    for (const Index cols : block_sides(n, options.block_cols)) {
-      const bool both_free = options.block_rows == 0 && options.block_cols == 0;
-      if (both_free && m * cols != n * rows) continue;  // a square number of blocks
-      for (const ToeplitzForm outer : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
-        if (rows == m && cols == n && outer == ToeplitzForm::kHankel) continue;
-        for (const ToeplitzForm inner : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
-          const bool folds = symmetric && rows == m && inner == ToeplitzForm::kToeplitz;
-          all.push_back({ToeplitzLevel{m / rows, n / cols, outer},
-                         ToeplitzLevel{rows, cols, folds ? ToeplitzForm::kSymmetric : inner}});
-        }
-      }
-    }
-  }
-  if (all.size() > 4 * kMaxDivisions) all.resize(4 * kMaxDivisions);
-  return all;
-}
-
-/// A random entry of a level, and another one with the same value.
-struct EntryPair {
-  Index i, j, other_i, other_j;
-};
-
-EntryPair pair_of(const ToeplitzLevel& level, std::uint64_t seed, Index which) {
-  const auto drawn = [&](Index part, Index bound) {
-    return random_index(seed, RandomStream::kToeplitz, which, part, bound);
-  };
-  EntryPair pair{drawn(0, level.rows), drawn(1, level.cols), 0, 0};
-  const bool hankel = level.form == ToeplitzForm::kHankel;
-  // The places of this value are i = low ... high.
-  const Index low = hankel ? std::max<Index>(0, pair.i + pair.j - level.cols + 1)
-                           : std::max<Index>(0, pair.i - pair.j);
-  const Index high = hankel ? std::min(level.rows - 1, pair.i + pair.j)
-                            : std::min(level.rows - 1, pair.i - pair.j + level.cols - 1);
-  pair.other_i = low + drawn(2, high - low + 1);
-  pair.other_j = hankel ? pair.i + pair.j - pair.other_i : pair.other_i - pair.i + pair.j;
-  return pair;
-}
-
-/// Estimate of |A - T|_F / |A|_F: half of the mean squared difference of two entries with the same
-/// value is the variance of the entries around the means.
-double estimated_error(const Matrix& A, double scale, const Levels& levels, std::uint64_t seed) {
-  double differences = 0;
-  double squares = 0;
-  for (Index k = 0; k < kSampledPairs; ++k) {
-    const EntryPair outer = pair_of(levels[0], seed, 2 * k);
-    const EntryPair inner = pair_of(levels[1], seed, 2 * k + 1);
-    const auto entry = [&](Index i1, Index j1, Index i2, Index j2) {
-      return scale * A(i1 * levels[1].rows + i2, j1 * levels[1].cols + j2);
-    };
-    const double one = entry(outer.i, outer.j, inner.i, inner.j);
-    const double other = entry(outer.other_i, outer.other_j, inner.other_i, inner.other_j);
-    differences += 0.5 * (one - other) * (one - other);
-    squares += 0.5 * (one * one + other * other);
-  }
-  return squares > 0 ? std::max(std::sqrt(differences / squares), kRoundingOfEqualEntries)
-                     : std::numeric_limits<double>::infinity();
-}
-
-struct DivisionChoice {
-  Levels levels{};
-  double error = std::numeric_limits<double>::infinity();
-  /// The fewest of all divisions.
-  double least_numbers = std::numeric_limits<double>::infinity();
-};
-
-/// The division with the least estimated error of those with at most so many numbers.
-DivisionChoice best_division(const Matrix& A,
-                             double scale,
-                             const std::vector<Levels>& all,
-                             double numbers,
-                             std::uint64_t seed) {
-  DivisionChoice best;
-  bool found = false;
-  for (const Levels& levels : all) {
-    throw_if_stop_requested();
-    best.least_numbers = std::min(best.least_numbers, numbers_of(levels));
-    const bool shares = numbers_of(levels) < static_cast<double>(A.size());
-    if (numbers_of(levels) > numbers || (!shares && found)) continue;
-    const double error = estimated_error(A, scale, levels, seed);
-    if (!found || error < best.error) {
-      best.levels = levels;
-      best.error = error;
-    }
-    found = true;
-  }
-  return best;
-}
-
 /// The mean of the entries for each value. Differences from the first entry are added, so that
 /// equal entries have no rounding error.
 Vector means(const Matrix& A, double scale, const Levels& levels) {
@@ -322,11 +212,11 @@ Approximation toeplitz(const LinearOperator& A,
   const Matrix& entries = held.values();
   const double scale = unit_scale(entries);
   const DivisionChoice choice =
-      best_division(entries,
-                    scale,
-                    divisions(A.rows(), A.cols(), is_symmetric(A), options),
-                    limit / width,
-                    options.seed);
+      diagonals::best_division(entries,
+                               scale,
+                               diagonals::divisions(A, options.block_rows, options.block_cols),
+                               limit / width,
+                               options.seed);
   check(choice.least_numbers * width);
   ToeplitzMatrix T =
       exact_store::with_symmetric_levels({choice.levels, means(entries, scale, choice.levels)});
@@ -337,15 +227,12 @@ Approximation toeplitz(const LinearOperator& A,
 double toeplitz_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
   if (const auto grid = grid_of(A)) {
     if (bytes_of(*grid, Precision::kDouble) > bytes) return std::numeric_limits<double>::infinity();
-    return std::max(kRoundingOfEqualEntries, grid->deviation / kernel_matrix(A)->bandwidth());
+    return std::max(kRoundingOfGrid, grid->deviation / kernel_matrix(A)->bandwidth());
   }
   const Matrix* entries = dense_values(A);
   if (entries == nullptr) return std::numeric_limits<double>::infinity();
-  return best_division(*entries,
-                       unit_scale(*entries),
-                       divisions(A.rows(), A.cols(), is_symmetric(A), {}),
-                       bytes / 8,
-                       seed)
+  return diagonals::best_division(
+             *entries, unit_scale(*entries), diagonals::divisions(A), bytes / 8, seed)
       .error;
 }
 

@@ -531,7 +531,7 @@ def method_options(checker, method):
     if method == "nystrom":
         return ["--sampling", str(rng.choice(["pivoted_cholesky", "uniform", "leverage"]))]
     if method == "hierarchical":
-        return ["--outliers"] if rng.uniform() < 0.5 else []
+        return [o for o in ("--outliers", "--toeplitz") if rng.uniform() < 0.4]
     return []
 
 

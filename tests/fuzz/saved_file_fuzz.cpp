@@ -213,6 +213,10 @@ std::vector<std::vector<Factor>> examples() {
           {make_factor("X", matapprox::KroneckerSparse({3, 2, 2, 2}, packed(12, {8, 5})))},
           {make_factor("W", wavelets())},
           {make_factor("T", matapprox::TransformMatrix(matapprox::TransformKind::kSine, 9))},
+          {make_factor(
+              "S",
+              matapprox::SumMatrix({make_factor("C", matapprox::Circulant(example(9, 1).col(0))),
+                                    make_factor("D", example(9, 9))}))},
           {make_factor("K",
                        matapprox::KroneckerSum(
                            {{3, 3, 4, 4}, true, packed(6, {8, 5}), packed(10, {4, 64}), {}}))},

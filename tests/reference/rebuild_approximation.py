@@ -920,6 +920,8 @@ def value_matrix(group):
         return wavelet_matrix(group)
     if kind == "transform":
         return transform_matrix(text(group.attrs["transform"]), int(group.attrs["order"]))
+    if kind == "sum":
+        return sum(value_matrix(group[f"term_{k + 1}"]) for k in range(len(group)))
     if kind == "packed":
         return packed_matrix(group)
     if kind == "blocks":

@@ -199,6 +199,13 @@ std::vector<SavedExample> saved_examples() {
                       make_factor("C", random_matrix(16, 30, 18)),
                       make_factor("R", TransformMatrix(TransformKind::kCosine, 30), true)},
                      {})});
+  const Matrix sum = Matrix::NullaryExpr(40, 40, [](Index i, Index j) {
+    return std::cos(1.7 * static_cast<double>((i - j) * (i - j))) + 0.1 * static_cast<double>(i);
+  });
+  HierarchicalOptions of_rest;
+  of_rest.toeplitz = true;
+  of_rest.frobenius_tolerance = 1e-3;
+  examples.push_back({"SumOfToeplitzAndBlocks", hierarchical(DenseOperator(sum), of_rest)});
   examples.push_back({"CirculantTimesFloats",
                       Approximation(round_factors({make_factor("A", Circulant(column), true), C},
                                                   Precision::kFloat16),

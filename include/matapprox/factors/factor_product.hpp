@@ -18,6 +18,7 @@
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
+#include "matapprox/factors/sum_matrix.hpp"
 #include "matapprox/factors/toeplitz.hpp"
 #include "matapprox/factors/transform_matrix.hpp"
 #include "matapprox/factors/wavelet_matrix.hpp"
@@ -43,6 +44,7 @@ using FactorValue = std::variant<Matrix,
                                  KroneckerSparse,
                                  WaveletMatrix,
                                  TransformMatrix,
+                                 SumMatrix,
                                  PlacedMatrix,
                                  PlacedChord>;
 

@@ -31,6 +31,8 @@ struct HierarchicalOptions {
   std::vector<Index> widths = {3, 4, 6, 8, 12, 16, 32, 64};
   /// Entries that stand out from a matrix of low rank, or the diagonal, are stored by themselves.
   bool outliers = false;
+  /// A Toeplitz or Hankel matrix, of blocks perhaps, is stored by itself.
+  bool toeplitz = false;
   std::uint64_t seed = 1;
   void visit(OptionVisitor& v);
 };
@@ -67,6 +69,15 @@ struct HierarchicalOptions {
 /// outlier. Without outliers, if they are above 10 % of the entries, or if no such sum is found
 /// within the budget or the tolerance, the result is that of outliers = false.
 ///
+/// toeplitz: A = T + R, where T is a ToeplitzMatrix on one or two levels, of the division into
+/// diagonals that toeplitz() would choose: the medians of the entries that share a value, if at
+/// most 10 % of the entries then differ; else alternating projections, where T has the medians of A
+/// - L and L is the truncated SVD of A - T, of rank 1, 2, 4, 8 and 16. R is divided into blocks in
+/// natural order; the result is T or the SumMatrix of T and the blocks. Cost: up to 30 rounds for
+/// each rank r, of four products of A with r + 9 vectors and the medians; 36 m n bytes. If entries
+/// that share a value are not alike, or T does not fit into the budget, the result is that of
+/// toeplitz = false.
+///
 /// The result is one factor H, a BlockMatrix, or P^T H P with the permutation of an order; for a
 /// symmetric A the upper half is stored. Cost: one randomized SVD per level of the tree, of rank 48
 /// and more if worthwhile, for blocks whose smaller side is above 128, and all singular values of
@@ -87,5 +98,11 @@ Approximation hierarchical(const LinearOperator& A,
 /// from a sample of at most 128 x 128 entries: that of its R at low rank and of its S; 1 if nothing
 /// stands out. A must be in memory. Cost: some 10 ms.
 double outlier_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed);
+
+/// Estimate of the relative Frobenius error of hierarchical() with a Toeplitz matrix within that
+/// many bytes, from a sample of at most 128 x 128 entries: that of its R at low rank, or coded as
+/// numbers most of which are zero. Infinite if the diagonals of A are not alike, or if A is not a
+/// dense matrix in memory. Cost: some 10 ms.
+double toeplitz_rest_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed);
 
 }  // namespace matapprox

@@ -248,4 +248,10 @@ BlockFit fit_within_tolerance(BlockTree& tree,
   }
 }
 
+BlockMatrix::Content copied_content(const BlockMatrix& blocks) {
+  BlockMatrix::Content content = blocks.content();
+  content.data.assign(blocks.data().begin(), blocks.data().end());
+  return content;
+}
+
 }  // namespace matapprox::blocks

@@ -41,4 +41,13 @@ Approximation with_outliers(const LinearOperator& A,
                             double bytes,
                             const RunControl& control);
 
+/// hierarchical() with options.toeplitz: A = T + R, where R is divided into blocks.
+Approximation with_toeplitz(const LinearOperator& A,
+                            const HierarchicalOptions& options,
+                            double bytes,
+                            const RunControl& control);
+
+/// The content of blocks, with data without the extra bytes at their end.
+BlockMatrix::Content copied_content(const BlockMatrix& blocks);
+
 }  // namespace matapprox::blocks

@@ -240,6 +240,10 @@ void HierarchicalOptions::visit(OptionVisitor& v) {
       "outliers",
       outliers,
       "store the entries or the diagonal that stand out from a matrix of low rank by themselves");
+  v.visit(
+      "toeplitz",
+      toeplitz,
+      "store a Toeplitz or Hankel matrix, of blocks perhaps, by itself, and blocks of the rest");
   v.visit("seed", seed, "seed of the randomized SVDs");
 }
 
@@ -251,6 +255,10 @@ Approximation hierarchical(const LinearOperator& A,
   require_tolerance(tolerance, kHierarchical);
   require_not_empty(A, kHierarchical);
   const Index leaf = leaf_side(A, options);
+  if (options.toeplitz) {
+    const StopScope scope(control, kHierarchical);
+    return blocks::with_toeplitz(A, options, budget_bytes(A, options.budget), control);
+  }
   if (options.outliers) {
     const StopScope scope(control, kHierarchical);
     return blocks::with_outliers(A, options, budget_bytes(A, options.budget), control);

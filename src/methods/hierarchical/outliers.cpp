@@ -23,6 +23,7 @@
 #include "methods/finite.hpp"
 #include "methods/hierarchical/block_fit.hpp"
 #include "methods/hierarchical/encoding.hpp"
+#include "methods/hierarchical/subspace_iterations.hpp"
 #include "operators/symmetry.hpp"
 
 namespace matapprox {
@@ -71,48 +72,6 @@ struct Split {
   std::vector<std::vector<Outlier>> columns;
   Index count = 0;  ///< counting mirror images
   Separated kind = Separated::kStandingOut;
-};
-
-struct ScaledTriplets {
-  Matrix scaled_left;  ///< U diag(sigma)
-  Vector sigma;
-  Matrix right;
-};
-
-/// Leading triplets by subspace iterations [HMT11, algorithm 4.4]. The first ones start from random
-/// columns, the next ones from the right vectors of the matrix before, which differs in few
-/// entries.
-class SubspaceIterations {
- public:
-  explicit SubspaceIterations(std::uint64_t seed) : seed_(seed) {}
-
-  ScaledTriplets leading(const Matrix& A, Index rank) {
-    const Index width = std::min({rank + kOversampling, A.rows(), A.cols()});
-    const int iterations = right_.size() == 0 ? kFirstIterations : kNextIterations;
-    const Index known = std::min(right_.cols(), width);
-    Matrix start = random_normal_matrix(seed_, RandomStream::kOutliers, A.cols(), width);
-    start.leftCols(known) = right_.leftCols(known);
-    Matrix left;
-    Matrix core;  // the factor R of A^T left
-    for (int k = 0; k < iterations; ++k) {
-      left = kernels::thin_qr(kernels::product(A, start));
-      start = kernels::thin_qr(kernels::transpose_product(A, left), &core);
-    }
-    const kernels::Svd svd = kernels::svd(std::move(core));
-    right_ = kernels::product(start, svd.U);
-    const Index found = std::min(rank, width);
-    const Matrix V = svd.V.leftCols(found) * svd.S.head(found).asDiagonal();
-    return {kernels::product(left, V), svd.S.head(found), right_.leftCols(found)};
-  }
-
- private:
-  static constexpr Index kOversampling = 8;
-  static constexpr int kFirstIterations = 3;
-  /// If there is only one, a few entries are separated that do not stand out.
-  static constexpr int kNextIterations = 2;
-
-  std::uint64_t seed_;
-  Matrix right_;
 };
 
 /// Puts the entries of A - L above the threshold, or those on the diagonal, among the outliers,
@@ -387,12 +346,6 @@ double bytes_of(const EncodedLeaf& leaf) {
   constexpr std::size_t kLayerNumbers = std::size_t{2} * 8;
   return static_cast<double>(leaf.bits.size() + 2 * leaf.scales.size() + leaf.data.size() +
                              kLeafNumbers + kLayerNumbers);
-}
-
-BlockMatrix::Content copied_content(const BlockMatrix& blocks) {
-  BlockMatrix::Content content = blocks.content();
-  content.data.assign(blocks.data().begin(), blocks.data().end());
-  return content;
 }
 
 /// The blocks of the rest, and the outliers as a further layer.
