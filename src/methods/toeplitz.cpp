@@ -22,6 +22,7 @@
 #include "methods/exact/constant_diagonals.hpp"
 #include "methods/finite.hpp"
 #include "methods/toeplitz_divisions.hpp"
+#include "methods/toeplitz_scaling.hpp"
 
 namespace matapprox {
 namespace {
@@ -29,6 +30,8 @@ namespace {
 constexpr const char* kToeplitz = "toeplitz";
 /// The relative error of an estimate that is one of rounding.
 constexpr double kRoundingOfGrid = 1e-15;
+/// Estimated error above which a scaling of rows and columns is looked for.
+constexpr double kNearWithoutScaling = 1e-12;
 /// Points differ from a grid by at most this many units of rounding of the largest coordinate, and
 /// by at most this part of the bandwidth of the kernel.
 constexpr double kGridRoundings = 16;
@@ -163,6 +166,33 @@ Vector means(const Matrix& A, double scale, const Levels& levels) {
   return (first + sums.cwiseQuotient(times)) / scale;
 }
 
+/// Numbers of a Toeplitz matrix and two scalings; of a symmetric matrix, there is one scaling.
+double scaled_numbers(const LinearOperator& A) {
+  const auto m = static_cast<double>(A.rows());
+  const auto n = static_cast<double>(A.cols());
+  return is_symmetric(A) ? 2 * n : 2 * (m + n) - 1;
+}
+
+/// The form of T if A looks like D T E and not like a division alone; nothing otherwise.
+std::optional<ToeplitzForm> form_of_scaled(const LinearOperator& A,
+                                           const Matrix& entries,
+                                           const DivisionChoice& choice,
+                                           double numbers,
+                                           std::uint64_t seed) {
+  if (choice.error <= kNearWithoutScaling || scaled_numbers(A) > numbers) return std::nullopt;
+  for (const ToeplitzForm form : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
+    if (diagonals::looks_scaled(entries, form, seed)) return form;
+  }
+  return std::nullopt;
+}
+
+std::vector<Factor> factors_of(diagonals::ScaledDiagonals scaled, bool symmetric) {
+  const Factor left = make_factor("D", std::move(scaled.left));
+  const Factor right =
+      symmetric ? Factor{"D", left.value, true} : make_factor("E", std::move(scaled.right));
+  return {left, make_factor("T", ToeplitzMatrix({scaled.levels, std::move(scaled.symbol)})), right};
+}
+
 }  // namespace
 
 void ToeplitzOptions::visit(OptionVisitor& v) {
@@ -217,6 +247,16 @@ Approximation toeplitz(const LinearOperator& A,
                                diagonals::divisions(A, options.block_rows, options.block_cols),
                                limit / width,
                                options.seed);
+  const bool is_chosen = options.block_rows == 0 && options.block_cols == 0;
+  if (const auto form = !is_chosen
+                            ? std::nullopt
+                            : form_of_scaled(A, entries, choice, limit / width, options.seed)) {
+    if (auto scaled = diagonals::scaled_diagonals(entries, *form, is_symmetric(A))) {
+      std::vector<Factor> factors = factors_of(std::move(*scaled), is_symmetric(A));
+      summary.form = factor_kind(factors[1]) + ", rows and columns scaled";
+      return {std::move(factors), std::move(summary)};
+    }
+  }
   check(choice.least_numbers * width);
   ToeplitzMatrix T =
       exact_store::with_symmetric_levels({choice.levels, means(entries, scale, choice.levels)});
@@ -231,9 +271,9 @@ double toeplitz_error_estimate(const LinearOperator& A, double bytes, std::uint6
   }
   const Matrix* entries = dense_values(A);
   if (entries == nullptr) return std::numeric_limits<double>::infinity();
-  return diagonals::best_division(
-             *entries, unit_scale(*entries), diagonals::divisions(A), bytes / 8, seed)
-      .error;
+  const DivisionChoice choice = diagonals::best_division(
+      *entries, unit_scale(*entries), diagonals::divisions(A), bytes / 8, seed);
+  return form_of_scaled(A, *entries, choice, bytes / 8, seed) ? kRoundingOfGrid : choice.error;
 }
 
 }  // namespace matapprox

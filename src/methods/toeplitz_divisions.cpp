@@ -54,7 +54,7 @@ EntryPair pair_of(const ToeplitzLevel& level, std::uint64_t seed, Index which) {
   return pair;
 }
 
-/// What pairs of entries with the same value show.
+/// Differences of pairs of entries with the same value.
 struct SampledPairs {
   /// Estimate of |A - T|_F / |A|_F: half of the mean squared difference of two entries with the
   /// same value is the variance of the entries around the means.

@@ -186,5 +186,45 @@ TEST(Toeplitz, BestTakesItAndInfoNamesIt) {
   }));
 }
 
+/// Different amplitudes of rows and columns, of both signs.
+Vector amplitudes(Index n, std::uint64_t seed) {
+  return (test::random_matrix(n, 1, seed).array() * 2).unaryExpr([](double x) {
+    return std::copysign(std::exp(std::abs(x)), x);
+  });
+}
+
+TEST(Toeplitz, FindsScalingsOfRowsAndColumns) {
+  for (const bool hankel : {false, true}) {
+    const Vector symbol = test::random_matrix(139, 1, 5).col(0);
+    const Matrix T = Matrix::NullaryExpr(
+        80, 60, [&](Index i, Index j) { return symbol(hankel ? i + j : i - j + 59); });
+    const Matrix A = amplitudes(80, 1).asDiagonal() * T * amplitudes(60, 2).asDiagonal();
+    const double bytes = 8 * (2 * (80 + 60) - 1);
+    ToeplitzOptions options;
+    options.budget = {StorageBudget::Unit::kBytes, bytes};
+    const Approximation B = toeplitz(DenseOperator(A), options);
+    EXPECT_LE((test::dense_of(B) - A).cwiseAbs().cwiseQuotient(A.cwiseAbs()).maxCoeff(), 1e-13);
+    EXPECT_EQ(B.storage().bytes, static_cast<Index>(bytes));
+    EXPECT_LE(toeplitz_error_estimate(DenseOperator(A), bytes, 1), 1e-14);
+    EXPECT_GE(toeplitz_error_estimate(DenseOperator(A), bytes - 1, 1), 0.1);
+    Matrix changed = A;
+    changed(17, 31) *= 2;
+    const Approximation C = toeplitz(DenseOperator(changed));
+    EXPECT_EQ(C.factors().size(), 1U);  // the nearest matrix, without scalings
+  }
+}
+
+TEST(Toeplitz, ASymmetricMatrixHasOneScaling) {
+  const Index n = 90;
+  const Vector d = amplitudes(n, 3);
+  const Matrix A = Matrix::NullaryExpr(
+      n, n, [&](Index i, Index j) { return d(i) * d(j) * std::pow(0.9, std::abs(i - j)); });
+  const Approximation B = toeplitz(DenseOperator(A));
+  EXPECT_LE((test::dense_of(B) - A).norm(), 1e-14 * A.norm());
+  EXPECT_EQ(B.storage().numbers, 2 * n);
+  const Matrix dense = test::dense_of(B);
+  EXPECT_LE((dense - dense.transpose()).norm(), 1e-15 * A.norm());
+}
+
 }  // namespace
 }  // namespace matapprox

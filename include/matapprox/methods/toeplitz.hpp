@@ -22,16 +22,20 @@ struct ToeplitzOptions {
 /// mean of the entries that it stands for. The blocks are those whose values are expected to
 /// differ least from the entries, by pairs of sampled entries that share a value.
 ///
+/// If A is such a matrix without blocks up to a scaling of rows and of columns, A = D T E with
+/// diagonal D and E and no zeros, as a covariance matrix with equally correlated steps and
+/// different variances is, the three are found from the ratios of neighbors on diagonals.
+///
 /// A kernel of differences (gaussian, laplacian, matern) of points on a regular grid of one or two
 /// dimensions is such a matrix up to rounding. It is recognized from the points, in any order, and
 /// never formed: the values are one column of A, in the order of the grid. The points may differ
 /// from a grid by a few units of rounding, and by at most 1e-9 of the bandwidth.
 ///
-/// The result is one factor T, or P^T T P with the permutation P that puts the points in order.
-/// Cost: m n additions; for a grid of N points N log N comparisons and N values of the kernel.
-/// Holds A, or N numbers for a grid. Throws InvalidArgument (options, an empty matrix),
-/// BudgetTooSmall with the fewest bytes, NumericalError for NaN or Inf, NotAvailable if memory does
-/// not suffice, Interrupted.
+/// The result is one factor T, D T E, or P^T T P with the permutation P that puts the points in
+/// order. Cost: m n additions, or 20 m n with scalings; for a grid of N points N log N comparisons
+/// and N values of the kernel. Holds A, or N numbers for a grid. Throws InvalidArgument (options,
+/// an empty matrix), BudgetTooSmall with the fewest bytes, NumericalError for NaN or Inf,
+/// NotAvailable if memory does not suffice, Interrupted.
 Approximation toeplitz(const LinearOperator& A,
                        const ToeplitzOptions& options = {},
                        const RunControl& control = {});
