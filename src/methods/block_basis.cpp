@@ -16,6 +16,10 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 /// First column of the random numbers of random directions; no sketch reaches it.
 constexpr Index kFirstRandomColumn = Index{1} << 40;
 
+/// Passes of orthogonalization, unless one changes the columns by less than this.
+constexpr int kMaxPasses = 6;
+constexpr double kSettled = 0.1;
+
 /// Computes Y = Q R by the Cholesky factorization of the Gram matrix of the normalized columns and
 /// replaces Y by Q, orthonormal to at least 1e-4, and to rounding after a second pass. Returns
 /// false and leaves Y unchanged if the columns are dependent to more than 1e-6.
@@ -81,7 +85,7 @@ Matrix BlockBasis::append_at_once(MultiVector Y) {
   if (width == 0) return transpose_product(columns(), Y.columns());
   Matrix coefficients = Matrix::Zero(size_ + width, Y.cols());
   Matrix transform = Matrix::Identity(Y.cols(), Y.cols());  // given Y = current block * transform
-  for (int pass = 0; pass < 2; ++pass) {
+  for (int pass = 0; pass < kMaxPasses; ++pass) {
     const Vector entry_norms = column_norms(Y.columns());
     if (size_ > 0) {
       const Matrix H = take_off(columns(), Y.columns());
@@ -89,6 +93,9 @@ Matrix BlockBasis::append_at_once(MultiVector Y) {
     }
     const Matrix R = orthonormalize(Y, width, entry_norms);
     transform = kernels::product(R, transform);
+    // The second pass is the last, unless columns of the first were mostly rounding errors.
+    const Matrix change = R - Matrix::Identity(R.rows(), R.cols());
+    if (pass > 0 && change.cwiseAbs().maxCoeff() <= kSettled) break;
   }
   coefficients.bottomRows(width) = transform;
   copy(Y.columns(0, width), values_.columns(size_, width));

@@ -29,6 +29,18 @@ void over_row_tiles(const ConstBlock& X, const Function& function) {
   });
 }
 
+/// Returns function(panel) for each panel of columns, computed in parallel.
+template <class Function>
+Vector of_column_panels(const ConstBlock& X, const Function& function) {
+  constexpr Index kPanel = 32;
+  Vector results((X.cols() + kPanel - 1) / kPanel);
+  parallel_for(results.size(), [&](Index panel) {
+    const Index first = panel * kPanel;
+    results(panel) = function(X.middleCols(first, std::min(kPanel, X.cols() - first)));
+  });
+  return results;
+}
+
 double unit_scale_of(double largest) {
   if (largest == 0.0) return 1.0;
   int exponent = 0;
@@ -78,8 +90,17 @@ Vector row_squared_norms(const ConstBlock& X) {
   return norms;
 }
 
-double unit_scale(const ConstBlock& X) {
-  return unit_scale_of(X.size() == 0 ? 0.0 : X.cwiseAbs().maxCoeff());
+double largest_entry(const ConstBlock& X) {
+  if (X.size() == 0) return 0;
+  return of_column_panels(X, [](const auto& panel) { return panel.cwiseAbs().maxCoeff(); })
+      .maxCoeff();
+}
+
+double unit_scale(const ConstBlock& X) { return unit_scale_of(largest_entry(X)); }
+
+double scaled_norm(double scale, const ConstBlock& X) {
+  return std::sqrt(
+      of_column_panels(X, [&](const auto& panel) { return (scale * panel).squaredNorm(); }).sum());
 }
 
 double finite_unit_scale(const MultiVector& X, const char* method) {

@@ -192,10 +192,7 @@ bool is_better(const Estimate& one, const Estimate& other) {
 /// A matrix, and what samples of it are compared with.
 struct Sampled {
   explicit Sampled(const Matrix& entries)
-      : A(entries),
-        largest(A.cwiseAbs().maxCoeff()),
-        unit(unit_scale(A)),
-        norm((unit * A).norm()) {}
+      : A(entries), largest(largest_entry(A)), unit(unit_scale(A)), norm(scaled_norm(unit, A)) {}
 
   const Matrix& A;
   double largest;
@@ -393,7 +390,7 @@ Approximation kronecker(const LinearOperator& A,
     return zero;
   }
   require_memory(2 * all_bytes, fmt::format("{}: the rearranged matrix", kKronecker));
-  const TermSymmetry symmetry = symmetry_of(entries, entries.cwiseAbs().maxCoeff(), shape);
+  const TermSymmetry symmetry = symmetry_of(entries, largest_entry(entries), shape);
   const DenseOperator R(reduced(entries, shape, symmetry));
   TruncatedSvdOptions svd;
   svd.seed = options.seed;

@@ -106,10 +106,30 @@ SampledColumns sampled_columns(const Side& side, Index n, std::uint64_t seed) {
   return sample;
 }
 
-/// A(:, J) or A T(:, J), times a power of two.
-Matrix times_basis(const Matrix& A, double scale, const Side& side, const std::vector<Index>& J) {
-  if (!side) return scale * A(Eigen::all, J);
-  return kernels::product(A, scale * TransformMatrix(*side, A.cols()).columns(false, J));
+/// Columns J of A T for each right basis T, times a power of two, side by side: A is read once.
+std::vector<Matrix> times_bases(const Matrix& A,
+                                double scale,
+                                const std::vector<Side>& rights,
+                                const std::vector<SampledColumns>& samples) {
+  std::vector<Matrix> products(rights.size());
+  Matrix bases(A.cols(), 0);
+  for (std::size_t k = 0; k < rights.size(); ++k) {
+    const std::vector<Index>& J = samples[k].indices;
+    if (rights[k]) {
+      append_columns(bases, scale * TransformMatrix(*rights[k], A.cols()).columns(false, J));
+    } else {
+      products[k] = scale * A(Eigen::all, J);
+    }
+  }
+  const Matrix all = kernels::product(A, bases);
+  Index first = 0;
+  for (std::size_t k = 0; k < rights.size(); ++k) {
+    if (!rights[k]) continue;
+    const auto count = static_cast<Index>(samples[k].indices.size());
+    products[k] = all.middleCols(first, count);
+    first += count;
+  }
+  return products;
 }
 
 /// The goal of a fit: the least error within bytes, or the fewest bytes for an error.
@@ -195,16 +215,18 @@ BasesChoice best_bases(const Matrix& A,
                        const CoefficientGoal& goal,
                        std::uint64_t seed) {
   BasesChoice best{{lefts.front(), rights.front()}, {}};
-  for (const Side& right : rights) {
-    throw_if_stop_requested();
-    const SampledColumns sample = sampled_columns(right, A.cols(), seed);
-    const Matrix Y = times_basis(A, scale, right, sample.indices);
+  std::vector<SampledColumns> samples;
+  for (const Side& right : rights) samples.push_back(sampled_columns(right, A.cols(), seed));
+  const std::vector<Matrix> products = times_bases(A, scale, rights, samples);
+  for (std::size_t k = 0; k < rights.size(); ++k) {
+    const Side& right = rights[k];
     for (const Side& left : lefts) {
+      throw_if_stop_requested();
       const bool is_plain = !left && !right;
       if (is_plain && lefts.size() * rights.size() > 1) continue;
       const bool halved = goal.symmetric && left == right;
       const ExpectedCoefficients expected =
-          expected_of(analyzed(left, Y), sample, goal, halved, seed);
+          expected_of(analyzed(left, products[k]), samples[k], goal, halved, seed);
       if (expected.beats(best.expected, goal)) best = {{left, right}, expected};
     }
   }
@@ -341,7 +363,7 @@ Approximation transform(const LinearOperator& A,
 double transform_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
   const HeldEntries held(A, kTransform, {});
   const double scale = unit_scale(held.values());
-  const double norm = (scale * held.values()).norm();
+  const double norm = scaled_norm(scale, held.values());
   if (norm == 0) return 0;
   const BasesChoice choice = best_bases(held.values(),
                                         scale,

@@ -508,7 +508,7 @@ double wavelet_error_estimate(const LinearOperator& A, double bytes) {
   const double bits =
       8 * bytes * static_cast<double>(with.size()) / (half * static_cast<double>(entries.size()));
   // Rounding errors are alike everywhere; the norm may come from a few entries outside the blocks.
-  const double norm = (scale * entries).norm();
+  const double norm = scaled_norm(scale, entries);
   const double blocks = static_cast<double>(entries.size()) / static_cast<double>(with.size());
   double error = std::numeric_limits<double>::infinity();
   for (const std::vector<double>& list : {with, without}) {

@@ -441,5 +441,23 @@ TEST(TruncatedSvd, Refusals) {
   EXPECT_REFUSED(BudgetTooSmall, truncated_svd(A, {.budget = parse_budget("10")}), "11 numbers");
 }
 
+// A product may have nothing but rounding errors outside the space; if rows are graded, most of
+// these errors are in the space after all.
+TEST(TruncatedSvd, VectorsOfGradedMatricesAreOrthonormal) {
+  const Index n = 59;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Matrix A = test::random_matrix(n, n, seed);
+    for (Index i = 0; i < n; ++i) A.row(i) *= std::pow(10.0, -7.0 * static_cast<double>(i));
+    TruncatedSvdOptions options;
+    options.algorithm = SvdAlgorithm::kKrylov;
+    options.rank = 33;
+    const Approximation B = truncated_svd(DenseOperator(A), options);
+    for (const std::size_t side : {0, 2}) {
+      const auto& U = std::get<Matrix>(*B.factors()[side].value);
+      EXPECT_LE((U.transpose() * U - Matrix::Identity(33, 33)).norm(), 1e-13) << seed << side;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace matapprox

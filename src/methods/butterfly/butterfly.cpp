@@ -51,7 +51,8 @@ constexpr double kEstimateSlack = 4;
 class BlockSamples {
  public:
   BlockSamples(const Matrix& A, std::uint64_t seed) : A_(A), unit_(unit_scale(A)), seed_(seed) {
-    const Vector norms = (unit_ * A).colwise().squaredNorm();
+    Vector norms(A.cols());
+    parallel_for(A.cols(), [&](Index j) { norms(j) = (unit_ * A.col(j)).squaredNorm(); });
     for (Index k = 0; k < kSampledBlocks; ++k) {
       const Index col = drawn(norms);
       marks_.emplace_back(drawn((unit_ * A.col(col)).cwiseAbs2()), col);

@@ -130,12 +130,6 @@ double leaf_bytes(const LinearOperator& A) {
 /// Least target, relative to the tolerance, if the error of peeling takes up the tolerance.
 constexpr double kMinAim = 0.1;
 
-double largest_entry(const Matrix& values) {
-  Vector largest(values.cols());
-  parallel_for(values.cols(), [&](Index j) { largest(j) = values.col(j).cwiseAbs().maxCoeff(); });
-  return largest.maxCoeff();
-}
-
 /// Matrices are not scaled if their largest entry is within this power of 2 of 1.
 constexpr int kMaxUnscaledExponent = 40;
 /// Kernel matrices of more points than this are not stored; their blocks are computed. In many
