@@ -149,7 +149,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const KroneckerSum& v) { return v.storage(); },
           [](const KroneckerSparse& v) { return v.storage(); },
           [](const WaveletMatrix& v) { return v.storage(); },
-          [&](const SumMatrix& v) { return v.storage(precision); },
+          [](const SumMatrix& v) { return v.storage(); },
           [&](const auto& v) {
             return Storage{v.size(), v.size() * width};
           }},
@@ -354,12 +354,6 @@ FactorValue rounded_value(const FactorValue& value, Precision precision) {
                  [&](Circulant& v) { v = Circulant(v.first_column().unaryExpr(round)); },
                  [&](ToeplitzMatrix& v) {
                    v = ToeplitzMatrix({v.content().levels, v.content().symbol.unaryExpr(round)});
-                 },
-                 [&](SumMatrix& v) {
-                   std::vector<Factor> terms;
-                   for (const Factor& term : v.terms())
-                     terms.push_back(make_factor(term.name, rounded_value(*term.value, precision)));
-                   v = SumMatrix(std::move(terms));
                  },
                  [](auto&) {}},
       result);

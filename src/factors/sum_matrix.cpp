@@ -26,10 +26,10 @@ SumMatrix::SumMatrix(std::vector<Factor> terms) {
   terms_ = std::make_shared<const std::vector<Factor>>(std::move(terms));
 }
 
-Storage SumMatrix::storage(Precision precision) const {
+Storage SumMatrix::storage() const {
   Storage all;
   for (const Factor& term : *terms_) {
-    const Storage one = value_storage(*term.value, precision);
+    const Storage one = value_storage(*term.value, Precision::kDouble);
     all.numbers += one.numbers;
     all.bytes += one.bytes;
   }

@@ -230,11 +230,11 @@ void write_content(const Location& group, const WaveletMatrix& W, Precision) {
   hdf5::write_array<std::uint8_t>(group, "data", content.data);
 }
 
-void write_content(const Location& group, const SumMatrix& A, Precision precision) {
+void write_content(const Location& group, const SumMatrix& A, Precision) {
   Index number = 0;
   for (const Factor& term : A.terms()) {
     const hdf5::Handle place = hdf5::create_group(group, fmt::format("term_{}", ++number));
-    write_value({place, group.file}, *term.value, precision);
+    write_value({place, group.file}, *term.value, Precision::kDouble);
   }
 }
 

@@ -110,12 +110,13 @@ bool multiply_ends(std::vector<Factor>& factors, int exponent) {
   return true;
 }
 
-/// Multiplies the product by 2^exponent: its diagonal, if it has one, otherwise its first factor
+/// Multiplies the product by 2^exponent: a diagonal that occurs once, otherwise its first factor
 /// that consists of numbers.
 void multiply_product(std::vector<Factor>& factors, int exponent) {
   for (std::size_t p = 0; p < factors.size(); ++p) {
-    if (std::holds_alternative<Vector>(*factors[p].value) && multiply_factor(factors, p, exponent))
-      return;
+    const bool is_once =
+        std::holds_alternative<Vector>(*factors[p].value) && times_there(factors, p) == 1;
+    if (is_once && multiply_factor(factors, p, exponent)) return;
   }
   for (std::size_t p = 0; p < factors.size(); ++p) {
     const Index times = times_there(factors, p);

@@ -166,11 +166,13 @@ Vector means(const Matrix& A, double scale, const Levels& levels) {
   return (first + sums.cwiseQuotient(times)) / scale;
 }
 
-/// Numbers of a Toeplitz matrix and two scalings; of a symmetric matrix, there is one scaling.
-double scaled_numbers(const LinearOperator& A) {
+/// Numbers of a Toeplitz or Hankel matrix and two scalings; of a symmetric matrix, there is one
+/// scaling, and a Toeplitz matrix has one value for both sides of its diagonal.
+double scaled_numbers(const LinearOperator& A, ToeplitzForm form) {
   const auto m = static_cast<double>(A.rows());
   const auto n = static_cast<double>(A.cols());
-  return is_symmetric(A) ? 2 * n : 2 * (m + n) - 1;
+  if (!is_symmetric(A)) return 2 * (m + n) - 1;
+  return form == ToeplitzForm::kToeplitz ? 2 * n : 3 * n - 1;
 }
 
 /// The form of T if A looks like D T E and not like a division alone; nothing otherwise.
@@ -179,9 +181,10 @@ std::optional<ToeplitzForm> form_of_scaled(const LinearOperator& A,
                                            const DivisionChoice& choice,
                                            double numbers,
                                            std::uint64_t seed) {
-  if (choice.error <= kNearWithoutScaling || scaled_numbers(A) > numbers) return std::nullopt;
+  if (choice.error <= kNearWithoutScaling) return std::nullopt;
   for (const ToeplitzForm form : {ToeplitzForm::kToeplitz, ToeplitzForm::kHankel}) {
-    if (diagonals::looks_scaled(entries, form, seed)) return form;
+    if (scaled_numbers(A, form) <= numbers && diagonals::looks_scaled(entries, form, seed))
+      return form;
   }
   return std::nullopt;
 }
@@ -253,7 +256,7 @@ Approximation toeplitz(const LinearOperator& A,
                             : form_of_scaled(A, entries, choice, limit / width, options.seed)) {
     if (auto scaled = diagonals::scaled_diagonals(entries, *form, is_symmetric(A))) {
       std::vector<Factor> factors = factors_of(std::move(*scaled), is_symmetric(A));
-      summary.form = factor_kind(factors[1]) + ", rows and columns scaled";
+      summary.form = factor_kind(factors[1]) + ", scaled";
       return {std::move(factors), std::move(summary)};
     }
   }

@@ -13,6 +13,8 @@ constexpr Index kSampledRectangles = 100;
 constexpr double kRoundingOfLogarithms = 1e-11;
 /// Largest relative difference of an entry.
 constexpr double kMaxEntryDifference = 1e-9;
+/// Largest factor by which rounding errors of products may exceed those of products with A.
+constexpr double kMaxLossOfProducts = 100;
 constexpr Index kMinSide = 4;
 
 /// The next entry on a diagonal, or on an antidiagonal, is one row further down in this column.
@@ -119,6 +121,13 @@ std::optional<ScaledDiagonals> scaled_diagonals(const Matrix& A,
         return std::nullopt;
     }
   }
+  // A product has rounding errors of this size, times eps.
+  double squares = 0;
+  for (Index d = 0; d < found.symbol.size(); ++d)
+    squares += counts(d) * found.symbol(d) * found.symbol(d);
+  const double of_products =
+      found.left.cwiseAbs().maxCoeff() * std::sqrt(squares) * found.right.cwiseAbs().maxCoeff();
+  if (!(of_products <= kMaxLossOfProducts * A.stableNorm())) return std::nullopt;
   return found;
 }
 

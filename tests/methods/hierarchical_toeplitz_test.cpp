@@ -129,6 +129,19 @@ TEST(HierarchicalToeplitz, SameBitsForAnyNumberOfThreads) {
   EXPECT_TRUE(test::dense_of(hierarchical(DenseOperator(A), with_diagonals(0.03))) == one);
 }
 
+// A Toeplitz matrix is also one of Toeplitz blocks, which have more numbers.
+TEST(HierarchicalToeplitz, UsesNoBlocksWithoutNeed) {
+  const Matrix A = random_diagonals(300, 300, false) + of_low_rank(300, 300);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    HierarchicalOptions options = with_diagonals(0.05);
+    options.seed = seed;
+    const Approximation B = hierarchical(DenseOperator(A), options);
+    const auto& sum = std::get<SumMatrix>(*B.factors().front().value);
+    EXPECT_EQ(std::get<ToeplitzMatrix>(*sum.terms().front().value).size(), 599) << seed;
+    EXPECT_LE(distance_of(B, A), 1e-10) << seed;
+  }
+}
+
 TEST(HierarchicalToeplitz, EstimateIsNearTheErrorOrPromisesNothing) {
   const double bytes = 0.01 * 8 * 600 * 600;
   const Matrix A = random_diagonals(600, 600, false) + of_low_rank(600, 600);

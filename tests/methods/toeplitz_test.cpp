@@ -12,6 +12,8 @@
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/random.hpp"
 #include "matapprox/factors/toeplitz.hpp"
+#include "matapprox/measure/run.hpp"
+#include "matapprox/methods/registry.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/kernel.hpp"
 #include "support/conversions.hpp"
@@ -224,6 +226,48 @@ TEST(Toeplitz, ASymmetricMatrixHasOneScaling) {
   EXPECT_EQ(B.storage().numbers, 2 * n);
   const Matrix dense = test::dense_of(B);
   EXPECT_LE((dense - dense.transpose()).norm(), 1e-15 * A.norm());
+}
+
+// One scaling is used twice and takes half of the exponent each time.
+TEST(Toeplitz, ScaledMatricesFarFromOne) {
+  const Index n = 64;
+  const Vector d = amplitudes(n, 3);
+  const Matrix A = Matrix::NullaryExpr(n, n, [&](Index i, Index j) {
+    return d(i) * d(j) * std::exp(-std::abs(static_cast<double>(i - j)) / 5);
+  });
+  for (const double scale : {1e-150, 1e150}) {
+    const DenseOperator far(scale * A);
+    const RunResult result = run(find_method("toeplitz"), far, {}, Precision::kDouble, {});
+    const Matrix B = test::dense_of(result.approximation);
+    EXPECT_LE((B - scale * A).stableNorm(), 1e-14 * (scale * A).stableNorm()) << scale;
+  }
+}
+
+// T is exp((i - j)^2 / 200), largest where the scalings are least: its products would lose all
+// digits.
+TEST(Toeplitz, ScalingsThatLoseDigitsAreNotUsed) {
+  const Matrix A = Matrix::NullaryExpr(
+      100, 100, [](Index i, Index j) { return std::exp(-static_cast<double>(i * j) / 100); });
+  const Approximation B = toeplitz(DenseOperator(A));
+  EXPECT_EQ(B.factors().size(), 1U);
+  EXPECT_LE((test::dense_of(B) - A).norm(), A.norm());
+}
+
+TEST(Toeplitz, AScaledHankelMatrixHasAllItsValues) {
+  const Index n = 40;
+  const Vector symbol = test::random_matrix(2 * n - 1, 1, 8).col(0);
+  const Vector d = amplitudes(n, 9);
+  const Matrix A = Matrix::NullaryExpr(n, n, [&](Index i, Index j) {
+    return d(std::min(i, j)) * symbol(i + j) * d(std::max(i, j));
+  });
+  const double bytes = 8 * (3 * n - 1);
+  EXPECT_LE(toeplitz_error_estimate(DenseOperator(A), bytes, 1), 1e-14);
+  EXPECT_GE(toeplitz_error_estimate(DenseOperator(A), bytes - 1, 1), 0.1);
+  ToeplitzOptions options;
+  for (const double limit : {bytes, bytes - 1}) {
+    options.budget = {StorageBudget::Unit::kBytes, limit};
+    EXPECT_LE(static_cast<double>(toeplitz(DenseOperator(A), options).storage().bytes), limit);
+  }
 }
 
 }  // namespace

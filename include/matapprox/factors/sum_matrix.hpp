@@ -13,8 +13,10 @@ namespace matapprox {
 struct Factor;
 
 /// A sum of m x n factors, such as a Toeplitz matrix and blocks of low rank. It stores the terms,
-/// and a product takes the products of all of them, added in their order: results are bit-identical
-/// for any number of threads and of other columns if those of the terms are.
+/// unpacked ones in doubles whatever the precision of the product: the others correct what they
+/// leave, and would not correct what rounding them later adds. A product takes the products of all
+/// of them, added in their order: results are bit-identical for any number of threads and of other
+/// columns if those of the terms are.
 class SumMatrix {
  public:
   /// Throws InvalidArgument for fewer than two terms, for terms of different sizes, and for terms
@@ -24,8 +26,7 @@ class SumMatrix {
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
   const std::vector<Factor>& terms() const { return *terms_; }
-  /// Storage of the terms, with numbers of that precision where they are not packed.
-  Storage storage(Precision precision) const;
+  Storage storage() const;
   /// Multiplications of a product with one vector.
   double multiplications() const;
   /// "toeplitz + 40 blocks".

@@ -69,14 +69,15 @@ struct HierarchicalOptions {
 /// outlier. Without outliers, if they are above 10 % of the entries, or if no such sum is found
 /// within the budget or the tolerance, the result is that of outliers = false.
 ///
-/// toeplitz: A = T + R, where T is a ToeplitzMatrix on one or two levels, of the division into
-/// diagonals that toeplitz() would choose: the medians of the entries that share a value, if at
-/// most 10 % of the entries then differ; else alternating projections, where T has the medians of A
-/// - L and L is the truncated SVD of A - T, of rank 1, 2, 4, 8 and 16. R is divided into blocks in
-/// natural order; the result is T or the SumMatrix of T and the blocks. Cost: up to 30 rounds for
-/// each rank r, of four products of A with r + 9 vectors and the medians; 36 m n bytes. If entries
-/// that share a value are not alike, or T does not fit into the budget, the result is that of
-/// toeplitz = false.
+/// toeplitz: A = T + R, where T is a ToeplitzMatrix on one or two levels: the medians of the
+/// entries that share a value, if at most 10 % of the entries then differ; else alternating
+/// projections, where T has the medians of A - L and L is the truncated SVD of A - T, of rank 1, 2,
+/// 4, 8 and 16. Its diagonals are those of A or of blocks, whichever promise the least error by a
+/// part of A of at most 128 x 128 entries. R is divided into blocks in natural order, also for
+/// kernels; the result is T or the SumMatrix of T and the blocks. T is stored in any case, so that
+/// a coarse tolerance may take fewer bytes without it. Cost: up to 30 rounds for each rank r, of
+/// four products of A with r + 8 vectors and the medians; 36 m n bytes. If entries that share a
+/// value are not alike, or T does not fit into the budget, the result is that of toeplitz = false.
 ///
 /// The result is one factor H, a BlockMatrix, or P^T H P with the permutation of an order; for a
 /// symmetric A the upper half is stored. Cost: one randomized SVD per level of the tree, of rank 48

@@ -248,6 +248,15 @@ BlockFit fit_within_tolerance(BlockTree& tree,
   }
 }
 
+void forget_bounds(Summary& summary) {
+  summary.lower_bound = {};
+  summary.low_rank_bound = {};
+  if (const auto bound = summary.message.find("; no choice"); bound != std::string::npos) {
+    const auto end = summary.message.find("; ", bound + 2);
+    summary.message.erase(bound, end == std::string::npos ? end : end - bound);
+  }
+}
+
 BlockMatrix::Content copied_content(const BlockMatrix& blocks) {
   BlockMatrix::Content content = blocks.content();
   content.data.assign(blocks.data().begin(), blocks.data().end());

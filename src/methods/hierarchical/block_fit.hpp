@@ -47,6 +47,9 @@ Approximation with_toeplitz(const LinearOperator& A,
                             double bytes,
                             const RunControl& control);
 
+/// Removes the bounds, and what the message says of them: they are those of a part of the matrix.
+void forget_bounds(Summary& summary);
+
 /// The content of blocks, with data without the extra bytes at their end.
 BlockMatrix::Content copied_content(const BlockMatrix& blocks);
 

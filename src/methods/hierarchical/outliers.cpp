@@ -453,13 +453,7 @@ std::optional<Approximation> fit_rest(const Split& split,
     if (missed) aim *= kSafety * tolerance / error;
     if (stored > limits.bytes || missed) continue;
     Summary summary = fitted.summary;
-    // The bounds are those of the rest alone, as is what the message says of them.
-    summary.lower_bound = {};
-    summary.low_rank_bound = {};
-    if (const auto bound = summary.message.find("; no choice"); bound != std::string::npos) {
-      const auto end = summary.message.find("; ", bound + 2);
-      summary.message.erase(bound, end == std::string::npos ? end : end - bound);
-    }
+    forget_bounds(summary);
     return Approximation{{make_factor("H", std::move(sum))}, std::move(summary)};
   }
   return std::nullopt;

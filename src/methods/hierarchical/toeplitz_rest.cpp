@@ -42,6 +42,12 @@ constexpr double kFewEntries = 0.1;
 constexpr double kRoundingOfRest = 1e-15;
 /// Diagonals are not separated if their entries are expected to differ by more than this part.
 constexpr double kMaxDifference = 0.95;
+/// Share of the bytes of doubles at which divisions are compared if only a tolerance is given.
+constexpr double kComparedShare = 0.05;
+/// A division into blocks must promise less than this part of the error of one without.
+constexpr double kLessWithBlocks = 0.5;
+/// Below this expected error, which shrinks with the rounds, no blocks are considered.
+constexpr double kGoodWithoutBlocks = 1e-6;
 /// Side of the sample that the error is estimated from.
 constexpr Index kRestSampleSide = 128;
 /// Bytes of the table of leaves, at least.
@@ -159,12 +165,86 @@ Separation separate_diagonals(const Matrix& A,
   return found;
 }
 
-Factor toeplitz_factor(const diagonals::Levels& levels, const Vector& symbol, double scale) {
-  return make_factor("T", exact_store::with_symmetric_levels({levels, symbol / scale}));
+/// A part of A whose diagonals are parts of those of A: the first rows and columns of blocks, or of
+/// a single block.
+std::pair<Matrix, diagonals::Levels> sample_of_diagonals(const Matrix& A,
+                                                         const diagonals::Levels& levels) {
+  const auto& [outer, inner] = levels;
+  const auto part = [](Index blocks, Index side) {
+    return std::clamp<Index>(kRestSampleSide / side, 1, blocks);
+  };
+  diagonals::Levels parts = levels;
+  parts[0].rows = part(outer.rows, inner.rows);
+  parts[0].cols = part(outer.cols, inner.cols);
+  parts[1].rows = std::min(inner.rows, kRestSampleSide);
+  parts[1].cols = std::min(inner.cols, kRestSampleSide);
+  return {A.topLeftCorner(parts[0].rows * parts[1].rows, parts[0].cols * parts[1].cols), parts};
 }
 
-bool is_worth_separating(const diagonals::DivisionChoice& choice) {
-  return choice.mostly_equal || choice.error <= kMaxDifference;
+/// The division into diagonals, and the relative error that is expected of T and blocks of the
+/// rest.
+struct ExpectedSum {
+  diagonals::Levels levels{};
+  double error = std::numeric_limits<double>::infinity();
+};
+
+/// Expects the error within so many bytes from a part of A: that of its rest at low rank, or coded
+/// as numbers most of which are zero.
+double expected_error(const LinearOperator& A,
+                      const Matrix& entries,
+                      const diagonals::Levels& levels,
+                      double bytes,
+                      std::uint64_t seed) {
+  auto [sample, parts] = sample_of_diagonals(entries, levels);
+  sample *= unit_scale(sample);
+  const double norm = sample.norm();
+  if (norm == 0) return std::numeric_limits<double>::infinity();
+  const Matrix rest = separate_diagonals(sample, parts, seed).rest;
+  const double rest_norm = rest.norm();
+  if (rest_norm <= kRoundingOfRest * norm) return 0;
+  const double left = bytes - 8 * diagonals::numbers_of(levels);
+  const Vector values = SubspaceIterations(seed).leading(rest, kRestRank).sigma;
+  const double tail = std::max(1 - (values / rest_norm).squaredNorm(), 0.0);
+  const double low_rank =
+      std::max(packing_error(values, rest_norm, A.rows(), A.cols(), is_symmetric(A), left).expected,
+               std::sqrt(tail));
+  const wavelets::SizeHistogram sizes(rest.reshaped());
+  const double share = static_cast<double>(rest.size()) / static_cast<double>(entries.size());
+  const double listed =
+      std::sqrt(sizes.rate(sizes.step_for_bits(8 * left * share)).squared_error) / rest_norm;
+  return std::min(low_rank, listed) * rest_norm / norm;
+}
+
+/// Compares the division of toeplitz() with those without blocks: what is left of T hides which
+/// entries have equal parts in it, and a Toeplitz matrix is also one of any blocks. `scale`: a
+/// power of two that brings the entries near 1.
+ExpectedSum best_sum(const LinearOperator& A,
+                     const Matrix& entries,
+                     double scale,
+                     double bytes,
+                     std::uint64_t seed) {
+  ExpectedSum best;
+  const double numbers = (bytes - kLeastBlocks) / 8;
+  const std::vector<diagonals::Levels> all = diagonals::divisions(A);
+  const auto consider = [&](const std::vector<diagonals::Levels>& some) {
+    const diagonals::DivisionChoice choice =
+        diagonals::best_division(entries, scale, some, numbers, seed);
+    if (!choice.mostly_equal && !(choice.error <= kMaxDifference)) return;
+    const double error = expected_error(A, entries, choice.levels, bytes, seed);
+    if (error < kLessWithBlocks * best.error) best = {choice.levels, error};
+  };
+  const auto has_blocks = [](const diagonals::Levels& levels) {
+    return levels[0].rows > 1 || levels[0].cols > 1;
+  };
+  for (const diagonals::Levels& levels : all) {
+    if (!has_blocks(levels)) consider({levels});
+  }
+  if (!(best.error <= kGoodWithoutBlocks)) consider(all);
+  return best;
+}
+
+Factor toeplitz_factor(const diagonals::Levels& levels, const Vector& symbol, double scale) {
+  return make_factor("T", exact_store::with_symmetric_levels({levels, symbol / scale}));
 }
 
 /// The sum of T and blocks; nothing if the diagonals differ too much, or if it does not fit.
@@ -181,10 +261,9 @@ std::optional<Approximation> sum_with_toeplitz(const LinearOperator& A,
   values *= scale;
   const double tolerance = options.frobenius_tolerance * values.norm();
   const bool limited = options.budget.is_set() || tolerance == 0;
-  const double most = limited ? bytes : std::numeric_limits<double>::infinity();
-  const diagonals::DivisionChoice choice = diagonals::best_division(
-      values, 1, diagonals::divisions(A), (most - kLeastBlocks) / 8, options.seed);
-  if (!is_worth_separating(choice)) return std::nullopt;
+  const ExpectedSum choice =
+      best_sum(A, values, 1, limited ? bytes : kComparedShare * 8 * size, options.seed);
+  if (!std::isfinite(choice.error)) return std::nullopt;
   Separation separation = separate_diagonals(values, choice.levels, options.seed);
   values.resize(0, 0);
   const Factor T = toeplitz_factor(choice.levels, separation.symbol, scale);
@@ -214,32 +293,13 @@ std::optional<Approximation> sum_with_toeplitz(const LinearOperator& A,
     const std::string form = summary.form + " + " + fitted.summary.form;
     summary = fitted.summary;
     summary.form = form;
-    // The bounds and the message are those of the rest.
-    summary.lower_bound = {};
-    summary.low_rank_bound = {};
-    summary.message = fmt::format("{} leaves", content.leaves.size());
+    forget_bounds(summary);
     SumMatrix sum({T, make_factor("H", BlockMatrix(std::move(content)))});
     return Approximation{{make_factor("B", std::move(sum))}, std::move(summary)};
   } catch (const BudgetTooSmall&) {
     if (tolerance > 0) return std::nullopt;
     return Approximation{{T}, std::move(summary)};
   }
-}
-
-/// A part of A whose diagonals are parts of those of A: the first rows and columns of blocks, or of
-/// a single block.
-std::pair<Matrix, diagonals::Levels> sample_of_diagonals(const Matrix& A,
-                                                         const diagonals::Levels& levels) {
-  const auto& [outer, inner] = levels;
-  const auto part = [](Index blocks, Index side) {
-    return std::clamp<Index>(kRestSampleSide / side, 1, blocks);
-  };
-  diagonals::Levels parts = levels;
-  parts[0].rows = part(outer.rows, inner.rows);
-  parts[0].cols = part(outer.cols, inner.cols);
-  parts[1].rows = std::min(inner.rows, kRestSampleSide);
-  parts[1].cols = std::min(inner.cols, kRestSampleSide);
-  return {A.topLeftCorner(parts[0].rows * parts[1].rows, parts[0].cols * parts[1].cols), parts};
 }
 
 }  // namespace
@@ -255,7 +315,9 @@ Approximation with_toeplitz(const LinearOperator& A,
   inner.toeplitz = false;
   inner.order = BlockOrder::kNatural;
   auto sum = sum_with_toeplitz(A, inner, bytes, control);
-  Approximation result = sum ? std::move(*sum) : hierarchical(A, inner, control);
+  HierarchicalOptions plain = options;
+  plain.toeplitz = false;
+  Approximation result = sum ? std::move(*sum) : hierarchical(A, plain, control);
   if (!sum) result.summary.form += ", no Toeplitz part";
   result.summary.options = list_options(options);
   return result;
@@ -264,31 +326,9 @@ Approximation with_toeplitz(const LinearOperator& A,
 }  // namespace blocks
 
 double toeplitz_rest_error_estimate(const LinearOperator& A, double bytes, std::uint64_t seed) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
   const Matrix* entries = dense_values(A);
-  if (entries == nullptr) return kInfinite;
-  const double scale = unit_scale(*entries);
-  const diagonals::DivisionChoice choice = diagonals::best_division(
-      *entries, scale, diagonals::divisions(A), (bytes - blocks::kLeastBlocks) / 8, seed);
-  if (!blocks::is_worth_separating(choice)) return kInfinite;
-  auto [sample, levels] = blocks::sample_of_diagonals(*entries, choice.levels);
-  sample *= unit_scale(sample);
-  const double norm = sample.norm();
-  if (norm == 0) return kInfinite;
-  const Matrix rest = blocks::separate_diagonals(sample, levels, seed).rest;
-  const double rest_norm = rest.norm();
-  if (rest_norm <= blocks::kRoundingOfRest * norm) return 0;
-  const double left = bytes - 8 * diagonals::numbers_of(choice.levels);
-  const Vector values = blocks::SubspaceIterations(seed).leading(rest, blocks::kRestRank).sigma;
-  const double tail = std::max(1 - (values / rest_norm).squaredNorm(), 0.0);
-  const double low_rank =
-      std::max(packing_error(values, rest_norm, A.rows(), A.cols(), is_symmetric(A), left).expected,
-               std::sqrt(tail));
-  const wavelets::SizeHistogram sizes(rest.reshaped());
-  const double share = static_cast<double>(rest.size()) / static_cast<double>(entries->size());
-  const double listed =
-      std::sqrt(sizes.rate(sizes.step_for_bits(8 * left * share)).squared_error) / rest_norm;
-  return std::min(low_rank, listed) * rest_norm / norm;
+  if (entries == nullptr) return std::numeric_limits<double>::infinity();
+  return blocks::best_sum(A, *entries, unit_scale(*entries), bytes, seed).error;
 }
 
 }  // namespace matapprox
