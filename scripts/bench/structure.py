@@ -100,6 +100,21 @@ def low_rank_and_sparse(n):
     return np.where(chosen, 20 * random.standard_normal((n, n)), result)
 
 
+def toeplitz_and_low_rank(n):
+    random = np.random.default_rng(3)
+    return toeplitz(n, "toeplitz") + random.standard_normal((n, 5)) @ random.standard_normal((5, n)) / np.sqrt(5)
+
+
+def toeplitz_and_sparse(n):
+    random = np.random.default_rng(4)
+    return toeplitz(n, "toeplitz") + np.where(random.random((n, n)) < 0.01, 20 * random.standard_normal((n, n)), 0)
+
+
+def scaled_covariance(n):
+    amplitudes, i = np.exp(np.random.default_rng(5).standard_normal(n)), np.arange(n)
+    return amplitudes[:, None] * np.exp(-np.abs(i[:, None] - i[None]) / 20) * amplitudes
+
+
 def attention(n):
     random, i = rng(), np.arange(n)
     scores = random.standard_normal((n, 16)) @ random.standard_normal((16, n)) / 4 - np.abs(i[:, None] - i[None]) / 32
@@ -128,6 +143,9 @@ MATRICES = {
     "Fourier, irregular points": irregular_fourier,
     "waves, cos(300 r) / r": waves,
     "rank 5 and 1 % scattered entries": low_rank_and_sparse,
+    "Toeplitz plus rank 5": toeplitz_and_low_rank,
+    "Toeplitz plus 1 % scattered entries": toeplitz_and_sparse,
+    "Toeplitz covariance, scaled": scaled_covariance,
     "attention with positions": attention,
     "1 / (x - y + 1e-6)": ridge,
     "normal noise": lambda n: rng().standard_normal((n, n)),
