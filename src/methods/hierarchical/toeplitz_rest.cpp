@@ -51,7 +51,7 @@ constexpr double kGoodWithoutBlocks = 1e-6;
 /// Side of the sample that the error is estimated from.
 constexpr Index kRestSampleSide = 128;
 /// Bytes of the table of leaves, at least.
-constexpr double kLeastBlocks = 64;
+constexpr double kMinBlockBytes = 64;
 
 /// The entries of a matrix by the value of a ToeplitzMatrix that stands for them.
 class SharedEntries {
@@ -224,7 +224,7 @@ ExpectedSum best_sum(const LinearOperator& A,
                      double bytes,
                      std::uint64_t seed) {
   ExpectedSum best;
-  const double numbers = (bytes - kLeastBlocks) / 8;
+  const double numbers = (bytes - kMinBlockBytes) / 8;
   const std::vector<diagonals::Levels> all = diagonals::divisions(A);
   const auto consider = [&](const std::vector<diagonals::Levels>& some) {
     const diagonals::DivisionChoice choice =
@@ -252,9 +252,9 @@ std::optional<Approximation> sum_with_toeplitz(const LinearOperator& A,
                                                const HierarchicalOptions& options,
                                                double bytes,
                                                const RunControl& control) {
-  constexpr double kMostEntries = 0x1p32;
+  constexpr double kMaxEntries = 0x1p32;
   const double size = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
-  if (size >= kMostEntries) return std::nullopt;
+  if (size >= kMaxEntries) return std::nullopt;
   require_memory(36 * size, "hierarchical: the matrix without a Toeplitz matrix");
   Matrix values = dense_matrix(A, kHierarchicalRest, control);
   const double scale = unit_scale(values);
