@@ -71,6 +71,8 @@ TEST(Structure, FindsWhatAMatrixWasMadeFrom) {
       toeplitz(i, j) = std::sin(static_cast<double>((i - j) * (i - j + 3)));
   }
   EXPECT_TRUE(has(structure_of(toeplitz), "Toeplitz"));
+  const Matrix with_rest = toeplitz + U * V.transpose();
+  EXPECT_TRUE(has(structure_of(with_rest), "Toeplitz + general blocks of low rank"));
 }
 
 TEST(Structure, ErrorsAndBytesAreThoseOfTheForm) {
