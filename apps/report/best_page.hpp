@@ -43,8 +43,8 @@ Json to_json(const BestContents& contents);
 // Distribution of the bits of an approximation: over the blocks of a block matrix, and over the
 // components of low rank.
 
-/// The block matrix among the factors, and the permutation of rows and columns around it; null if
-/// there is none.
+/// The block matrix among the factors or in a sum of them, and the permutation of rows and columns
+/// around it; null if there is none.
 const BlockMatrix* blocks_of(const FactorProduct& B);
 const Permutation* order_of(const FactorProduct& B);
 

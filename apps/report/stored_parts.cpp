@@ -94,7 +94,14 @@ std::vector<StoredComponent> components_of_product(const FactorProduct& B) {
 
 }  // namespace
 
-const BlockMatrix* blocks_of(const FactorProduct& B) { return factor_of<BlockMatrix>(B); }
+const BlockMatrix* blocks_of(const FactorProduct& B) {
+  if (const auto* sum = factor_of<SumMatrix>(B)) {
+    for (const Factor& term : sum->terms()) {
+      if (const auto* blocks = std::get_if<BlockMatrix>(term.value.get())) return blocks;
+    }
+  }
+  return factor_of<BlockMatrix>(B);
+}
 
 const Permutation* order_of(const FactorProduct& B) {
   return blocks_of(B) == nullptr ? nullptr : factor_of<Permutation>(B);

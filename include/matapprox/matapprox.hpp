@@ -55,6 +55,7 @@
 #include "matapprox/factors/permutation.hpp"
 #include "matapprox/factors/placed_matrix.hpp"
 #include "matapprox/factors/random_projection.hpp"
+#include "matapprox/factors/sum_matrix.hpp"
 #include "matapprox/factors/toeplitz.hpp"
 #include "matapprox/factors/transform_matrix.hpp"
 #include "matapprox/factors/wavelet_matrix.hpp"
