@@ -205,12 +205,12 @@ SizeHistogram::SizeHistogram(double largest) : largest_(largest) {
   classes_.resize(highest - lowest_ + 1);
 }
 
-SizeHistogram::SizeHistogram(Eigen::Ref<const Vector> coefficients)
+SizeHistogram::SizeHistogram(const Eigen::Ref<const Vector>& coefficients)
     : SizeHistogram(coefficients.cwiseAbs().maxCoeff()) {
   add(coefficients);
 }
 
-void SizeHistogram::add(Eigen::Ref<const Vector> coefficients, double weight) {
+void SizeHistogram::add(const Eigen::Ref<const Vector>& coefficients, double weight) {
   for (const double value : coefficients) {
     Class& same = classes_[std::max(class_key(value), lowest_) - lowest_];
     same.count += weight;

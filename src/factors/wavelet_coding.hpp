@@ -96,10 +96,10 @@ class SizeHistogram {
   /// `largest`: an upper bound of the absolute values, above zero.
   explicit SizeHistogram(double largest);
   /// Counts coefficients that are not all zero.
-  explicit SizeHistogram(Eigen::Ref<const Vector> coefficients);
+  explicit SizeHistogram(const Eigen::Ref<const Vector>& coefficients);
 
   /// Adds coefficients, each of which stands for `weight` of them.
-  void add(Eigen::Ref<const Vector> coefficients, double weight = 1);
+  void add(const Eigen::Ref<const Vector>& coefficients, double weight = 1);
   Rate rate(double step) const;
   /// The step at which the coefficients are estimated to take that many bits.
   double step_for_bits(double bits) const;

@@ -216,6 +216,7 @@ BasesChoice best_bases(const Matrix& A,
                        std::uint64_t seed) {
   BasesChoice best{{lefts.front(), rights.front()}, {}};
   std::vector<SampledColumns> samples;
+  samples.reserve(rights.size());
   for (const Side& right : rights) samples.push_back(sampled_columns(right, A.cols(), seed));
   const std::vector<Matrix> products = times_bases(A, scale, rights, samples);
   for (std::size_t k = 0; k < rights.size(); ++k) {
