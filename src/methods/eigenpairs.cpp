@@ -41,7 +41,7 @@ struct ShiftedInverse {
   double shift;
 };
 
-double largest_entry(const SparseMatrix& A) {
+double largest_nonzero(const SparseMatrix& A) {
   return A.nonZeros() == 0 ? 0.0 : A.coeffs().abs().maxCoeff();
 }
 
@@ -69,7 +69,7 @@ std::shared_ptr<const LinearOperator> usable_inverse(const SparseMatrix& A,
 }
 
 ShiftedInverse invert(const SparseMatrix& A, double shift, std::uint64_t seed) {
-  const double scale = std::max(largest_entry(A), std::abs(shift));
+  const double scale = std::max(largest_nonzero(A), std::abs(shift));
   const double move = kMove * (scale > 0 ? scale : 1.0);
   if (auto inverse = usable_inverse(A, shift, move, seed)) return {std::move(inverse), shift};
   return {usable_inverse(A, shift - move, 0, seed), shift - move};
