@@ -72,14 +72,7 @@ class Search {
       add([&] { return toeplitz(A_, {.budget = budget, .seed = seed_}, control_); });
     }
     if (toeplitz_rest_error_estimate(A_, bytes, seed_) <= kMaxError) {
-      add([&] {
-        HierarchicalOptions blocks;
-        blocks.budget = budget;
-        blocks.toeplitz = true;
-        blocks.frobenius_tolerance = kMaxError;
-        blocks.seed = seed_;
-        return hierarchical(A_, blocks, control_);
-      });
+      add([&] { return blocks_beside(&HierarchicalOptions::toeplitz, budget); });
     }
     if (kronecker_error_estimate(A_, bytes, kMaxError, seed_) <= kMaxError) {
       add([&] {
@@ -100,15 +93,18 @@ class Search {
       });
     }
     if (outlier_error_estimate(A_, bytes, seed_) <= kMaxError) {
-      add([&] {
-        HierarchicalOptions blocks;
-        blocks.budget = budget;
-        blocks.outliers = true;
-        blocks.frobenius_tolerance = kMaxError;
-        blocks.seed = seed_;
-        return hierarchical(A_, blocks, control_);
-      });
+      add([&] { return blocks_beside(&HierarchicalOptions::outliers, budget); });
     }
+  }
+
+  /// Blocks of what is left if the part that the option names is stored by itself.
+  Approximation blocks_beside(bool HierarchicalOptions::*part, const StorageBudget& budget) const {
+    HierarchicalOptions options;
+    options.budget = budget;
+    options.frobenius_tolerance = kMaxError;
+    options.*part = true;
+    options.seed = seed_;
+    return hierarchical(A_, options, control_);
   }
 
   void add(const std::function<Approximation()>& fit) {

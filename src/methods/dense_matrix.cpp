@@ -53,7 +53,7 @@ HeldEntries::HeldEntries(const LinearOperator& A, const char* method, const RunC
     : held_(dense_values(A)) {
   if (held_ == nullptr) {
     copied_ = dense_matrix(A, method, control);
-  } else if (!A.known_facts().largest_entry) {
+  } else if (!A.known_facts().largest_entry) {  // whoever knows it has refused NaN and Inf
     require_finite(*held_, method);
   }
 }
