@@ -46,6 +46,7 @@
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/factors/circulant.hpp"
+#include "matapprox/factors/compressed_matrix.hpp"
 #include "matapprox/factors/dictionary_matrix.hpp"
 #include "matapprox/factors/factor_product.hpp"
 #include "matapprox/factors/kronecker_sparse.hpp"

@@ -194,7 +194,7 @@ def wavelet(
 def exact(
     A: Any,
     *,
-    form: Literal["auto", "dense", "integers", "sparse", "circulant", "toeplitz", "dictionary"] = "auto",
+    form: Literal["auto", "dense", "integers", "sparse", "circulant", "toeplitz", "dictionary", "compressed"] = "auto",
     budget: int | str | None = None,
     precision: Literal["double", "float", "float16", "bfloat16", "packed"] = "double",
     target_error: float | None = None,

@@ -53,6 +53,13 @@ BestOptions checked(const LinearOperator& A, BestOptions options) {
   return options;
 }
 
+/// True if the best so far stores each entry, or those of a triangle, as a number of its own.
+bool stores_all_doubles(const Trials& trials) {
+  if (!trials.has_result()) return false;
+  const Summary& summary = trials.result().approximation.summary;
+  return summary.method == "exact" && summary.form.starts_with("dense");
+}
+
 Prediction try_all(const LinearOperator& A,
                    const MatrixFacts& facts,
                    const BestOptions& options,
@@ -112,6 +119,9 @@ Prediction try_all(const LinearOperator& A,
       trials.drop(std::move(candidate), why);
     }
   }
+  // All doubles, with nothing smaller: compressing them takes longer than the other exact stores.
+  if (tries_exact && in_bytes && !trials.interrupted() && stores_all_doubles(trials))
+    trials.try_method(choosing::compressed_store(options));
   return prediction;
 }
 

@@ -217,6 +217,11 @@ BestCandidate exact_store(const BestOptions& options) {
   return candidate("exact", "exact", {}, Precision::kDouble, options);
 }
 
+BestCandidate compressed_store(const BestOptions& options) {
+  return candidate(
+      "exact, compressed", "exact", {{"form", "compressed"}}, Precision::kDouble, options);
+}
+
 BestCandidate first_nystrom(const BestOptions& options) {
   return candidate("nystrom, a first result", "nystrom", {}, Precision::kPacked, options);
 }

@@ -32,6 +32,8 @@ MatrixTraits traits_of(const LinearOperator& A,
 
 /// A stored without loss.
 BestCandidate exact_store(const BestOptions& options);
+/// All doubles in compressed streams.
+BestCandidate compressed_store(const BestOptions& options);
 
 /// A first result for a kernel matrix under a time limit, from a few landmarks.
 BestCandidate first_nystrom(const BestOptions& options);

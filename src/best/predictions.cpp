@@ -112,11 +112,14 @@ bool has_option(const BestCandidate& candidate, std::string_view name) {
 // ---- The rules of methods
 
 /// Why the method is not worth a fit: its error, estimated from samples of the entries, exceeds
-/// `fraction` of the wanted one. Empty if it is worth one.
+/// `fraction` of the wanted one. Empty if it is worth one. A method that is asked for by name is
+/// tried in any case, but not in each of its variants.
 std::string by_samples(const Situation& now,
+                       const BestCandidate& candidate,
                        double fraction,
                        const std::function<double(double bytes, double enough)>& estimate) {
-  if (now.all_asked_for()) return "";
+  const bool is_variant = has_option(candidate, "toeplitz") || has_option(candidate, "outliers");
+  if (now.all_asked_for() && (!is_variant || now.options.effort == BestEffort::kHigh)) return "";
   const double bytes = now.useful_bytes();
   if (!std::isfinite(bytes)) return "not tried: nothing else reaches the target";
   const double enough = fraction * now.wanted_error();
@@ -249,39 +252,39 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
   if (candidate.method == "truncated_svd") return why_not_truncated_svd(now, candidate);
   if (candidate.method == "kronecker") {
     const double fraction = now.traits.small ? kNearerIfSmall : kFarNearer;
-    return by_samples(now, fraction, [&](double bytes, double enough) {
+    return by_samples(now, candidate, fraction, [&](double bytes, double enough) {
       return kronecker_error_estimate(now.A, bytes, enough, now.options.seed);
     });
   }
   if (candidate.method == "butterfly") {
-    return by_samples(now, kFarNearer, [&](double bytes, double enough) {
+    return by_samples(now, candidate, kFarNearer, [&](double bytes, double enough) {
       return butterfly_error_estimate(now.A, bytes, enough, now.options.seed);
     });
   }
   if (candidate.method == "toeplitz") {
-    return by_samples(now, kIsNearer, [&](double bytes, double /*enough*/) {
+    return by_samples(now, candidate, kIsNearer, [&](double bytes, double /*enough*/) {
       return toeplitz_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "transform") {
-    return by_samples(now, kIsNearer, [&](double bytes, double /*enough*/) {
+    return by_samples(now, candidate, kIsNearer, [&](double bytes, double /*enough*/) {
       return transform_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "hierarchical" && has_option(candidate, "toeplitz")) {
-    return by_samples(now, kMuchNearerByDiagonals, [&](double bytes, double /*enough*/) {
+    return by_samples(now, candidate, kMuchNearerByDiagonals, [&](double bytes, double /*enough*/) {
       return toeplitz_rest_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "hierarchical" && has_option(candidate, "outliers")) {
-    return by_samples(now, kLowRankIsNearer, [&](double bytes, double /*enough*/) {
+    return by_samples(now, candidate, kLowRankIsNearer, [&](double bytes, double /*enough*/) {
       return outlier_error_estimate(now.A, bytes, now.options.seed);
     });
   }
   if (candidate.method == "wavelet") {
     const double entries = static_cast<double>(now.A.rows()) * static_cast<double>(now.A.cols());
     const double factor = entries <= kSmallForWavelets ? kMayBeNearerIfSmall : kMayBeNearer;
-    return by_samples(now, factor, [&](double bytes, double /*enough*/) {
+    return by_samples(now, candidate, factor, [&](double bytes, double /*enough*/) {
       return wavelet_error_estimate(now.A, bytes);
     });
   }

@@ -79,17 +79,6 @@ class ValueList {
   std::vector<double> values_;
 };
 
-bool equals_transpose(const Matrix& A) {
-  if (A.rows() != A.cols()) return false;
-  for (Index j = 1; j < A.cols(); ++j) {
-    for (Index i = 0; i < j; ++i) {
-      if (std::bit_cast<std::uint64_t>(A(i, j)) != std::bit_cast<std::uint64_t>(A(j, i)))
-        return false;
-    }
-  }
-  return true;
-}
-
 positions::Shape shape_of(const DictionaryMatrix::Content& content) {
   return {content.rows, content.cols, content.symmetric, static_cast<Index>(content.values.size())};
 }

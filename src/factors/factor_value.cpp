@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -146,6 +148,7 @@ Storage value_storage(const FactorValue& value, Precision precision) {
           [](const PackedChord& v) { return v.storage(); },
           [](const PackedSparse& v) { return v.storage(); },
           [](const DictionaryMatrix& v) { return v.storage(); },
+          [](const CompressedMatrix& v) { return v.storage(); },
           [](const KroneckerSum& v) { return v.storage(); },
           [](const KroneckerSparse& v) { return v.storage(); },
           [](const WaveletMatrix& v) { return v.storage(); },
@@ -179,6 +182,7 @@ std::string value_description(const FactorValue& value) {
           [](const Circulant&) -> Text { return "circulant"; },
           [](const ToeplitzMatrix& v) { return v.description(); },
           [](const DictionaryMatrix& v) { return "dictionary, " + v.description(); },
+          [](const CompressedMatrix& v) { return v.description(); },
           [](const KroneckerSum& v) { return v.description(); },
           [](const KroneckerSparse& v) { return v.description(); },
           [](const WaveletMatrix& v) { return v.description(); },
@@ -207,6 +211,9 @@ double value_multiplications(const FactorValue& value) {
                  [](const DictionaryMatrix& v) {
                    return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
                  },
+                 [](const CompressedMatrix& v) {
+                   return static_cast<double>(v.rows()) * static_cast<double>(v.cols());
+                 },
                  [&](const auto&) {
                    return static_cast<double>(value_storage(value, Precision::kDouble).numbers);
                  }},
@@ -219,6 +226,7 @@ bool is_packed(const FactorValue& value) {
                                [](const PackedChord&) { return true; },
                                [](const PackedSparse&) { return true; },
                                [](const DictionaryMatrix&) { return true; },
+                               [](const CompressedMatrix&) { return true; },
                                [](const KroneckerSum&) { return true; },
                                [](const KroneckerSparse&) { return true; },
                                [](const WaveletMatrix&) { return true; },
@@ -245,6 +253,17 @@ const std::shared_ptr<const MemorySpace>& value_space(const FactorValue& value) 
                                [](const PlacedChord& v) -> Space& { return v.space(); },
                                [](const auto&) -> Space& { return host_space(); }},
                     value);
+}
+
+bool equals_transpose(const Matrix& A) {
+  if (A.rows() != A.cols()) return false;
+  for (Index j = 1; j < A.cols(); ++j) {
+    for (Index i = 0; i < j; ++i) {
+      if (std::bit_cast<std::uint64_t>(A(i, j)) != std::bit_cast<std::uint64_t>(A(j, i)))
+        return false;
+    }
+  }
+  return true;
 }
 
 FactorValue host_value(const FactorValue& value) {
@@ -293,6 +312,7 @@ Matrix value_columns(const FactorValue& value, bool transposed, std::span<const 
                  [&](const Circulant& F) { return F.columns(transposed, J); },
                  [&](const ToeplitzMatrix& F) { return F.columns(transposed, J); },
                  [&](const DictionaryMatrix& F) { return F.columns(transposed, J); },
+                 [&](const CompressedMatrix& F) { return F.columns(transposed, J); },
                  [&](const KroneckerSum& F) { return F.columns(transposed, J); },
                  [&](const WaveletMatrix& F) { return F.columns(transposed, J); },
                  [&](const TransformMatrix& F) { return F.columns(transposed, J); },

@@ -36,6 +36,8 @@ bool is_packed(const FactorValue& value);
 bool is_placed(const FactorValue& value);
 /// Memory space of the blocks that a placed value multiplies; the host's for any other value.
 const std::shared_ptr<const MemorySpace>& value_space(const FactorValue& value);
+/// True if A equals its transpose to the bit, so that one triangle stores it without loss.
+bool equals_transpose(const Matrix& A);
 /// A copy in host memory of a placed value, or of any other.
 FactorValue host_value(const FactorValue& value);
 /// The value times 2^exponent, or null if a value of its kind cannot be multiplied. The numbers may

@@ -191,6 +191,16 @@ void write_content(const Location& group, const DictionaryMatrix& A, Precision) 
   hdf5::write_array(group, "data", A.data());
 }
 
+void write_content(const Location& group, const CompressedMatrix& A, Precision) {
+  const CompressedMatrix::Content& content = A.content();
+  hdf5::put_integer(group, "rows", content.rows);
+  hdf5::put_integer(group, "cols", content.cols);
+  hdf5::put_integer(group, "symmetric", content.symmetric ? 1 : 0);
+  hdf5::put_integer(group, "by_byte", content.by_byte ? 1 : 0);
+  hdf5::write_integers(group, "lengths", content.lengths, true);
+  hdf5::write_array(group, "data", std::span<const std::uint8_t>(content.data));
+}
+
 void write_content(const Location& group, const KroneckerSum& K, Precision) {
   hdf5::put_integer(group, "left_rows", K.shape().left_rows);
   hdf5::put_integer(group, "left_cols", K.shape().left_cols);
@@ -375,6 +385,19 @@ DictionaryMatrix read_dictionary(const Location& group) {
   return DictionaryMatrix(std::move(content), decode);
 }
 
+CompressedMatrix read_compressed(const Location& group) {
+  CompressedMatrix::Content content;
+  content.rows = size_attribute(group, "rows");
+  content.cols = size_attribute(group, "cols");
+  content.symmetric = schema::flag(group, "symmetric");
+  content.by_byte = schema::flag(group, "by_byte");
+  content.lengths = hdf5::read_integers(group, "lengths");
+  content.data = hdf5::read_array<std::uint8_t>(group, "data");
+  const auto decode =
+      in_trial_read() ? CompressedMatrix::Decode::kOnFirstUse : CompressedMatrix::Decode::kNow;
+  return CompressedMatrix(std::move(content), decode);
+}
+
 KroneckerSum read_kronecker(const Location& group) {
   const KroneckerSum::Shape shape{size_attribute(group, "left_rows"),
                                   size_attribute(group, "left_cols"),
@@ -469,6 +492,7 @@ constexpr std::array kKinds{Kind{"dense", 1, value_of<read_dense>},
                             Kind{"circulant", 3, value_of<read_circulant>},
                             Kind{"toeplitz", 3, value_of<read_toeplitz>},
                             Kind{"dictionary", 3, value_of<read_dictionary>},
+                            Kind{"compressed", 3, value_of<read_compressed>},
                             Kind{"kronecker", 3, value_of<read_kronecker>},
                             Kind{"kronecker_sparse", 3, value_of<read_kronecker_sparse>},
                             Kind{"wavelet", 3, value_of<read_wavelet>},
@@ -489,6 +513,7 @@ std::string_view name_of(const FactorValue& value) {
                                [](const Circulant&) { return "circulant"; },
                                [](const ToeplitzMatrix&) { return "toeplitz"; },
                                [](const DictionaryMatrix&) { return "dictionary"; },
+                               [](const CompressedMatrix&) { return "compressed"; },
                                [](const KroneckerSum&) { return "kronecker"; },
                                [](const KroneckerSparse&) { return "kronecker_sparse"; },
                                [](const WaveletMatrix&) { return "wavelet"; },

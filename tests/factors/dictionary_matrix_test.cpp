@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <utility>
 
 #include "matapprox/core/error.hpp"
@@ -72,13 +74,13 @@ DictionaryMatrix read_again(const DictionaryMatrix& D) {
 
 /// A matrix whose entries are sums of `terms` random numbers 0 or 1, each with probability 1/2.
 Matrix binomial(Index terms, Index rows, Index cols) {
-  Matrix A = Matrix::Zero(rows, cols);
-  for (Index t = 0; t < terms; ++t) {
-    const auto seed = static_cast<std::uint64_t>(t + 1);
-    A +=
-        test::random_matrix(rows, cols, seed).unaryExpr([](double x) { return x > 0 ? 1.0 : 0.0; });
-  }
-  return A;
+  std::mt19937_64 random(terms);
+  return Matrix::NullaryExpr(rows, cols, [&] {
+    int sum = 0;
+    for (Index left = terms; left > 0; left -= 64)
+      sum += std::popcount(random() >> (64 - std::min<Index>(left, 64)));
+    return static_cast<double>(sum);
+  });
 }
 
 // Independent entries take their entropy: nothing less is possible, and adaptive statistics and

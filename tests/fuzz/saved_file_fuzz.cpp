@@ -210,6 +210,7 @@ std::vector<std::vector<Factor>> examples() {
           {make_factor("D", *matapprox::DictionaryMatrix::of(example(9, 7)))},
           {make_factor("D", coded(3))},
           {make_factor("D", coded(50))},
+          {make_factor("Z", *matapprox::CompressedMatrix::of(example(24, 17)))},
           {make_factor("X", matapprox::KroneckerSparse({3, 2, 2, 2}, packed(12, {8, 5})))},
           {make_factor("W", wavelets())},
           {make_factor("T", matapprox::TransformMatrix(matapprox::TransformKind::kSine, 9))},

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "factors/xz.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/sparse.hpp"
@@ -151,6 +152,20 @@ TEST(Exact, ListsFewDifferentValues) {
   expect_exact(sums / 3, "dictionary, upper triangle, 5 bits, 19 values, coded", 0.033);
   EXPECT_THROW(exact(DenseOperator(test::random_matrix(80, 80)), {.form = ExactForm::kDictionary}),
                InvalidArgument);
+}
+
+TEST(Exact, CompressesDoublesThatRepeat) {
+  if (!xz::is_available()) GTEST_SKIP() << "this build has no liblzma";
+  const Matrix cosines = Matrix::NullaryExpr(300, 280, [](Index i, Index j) {
+    return std::cos(0.01 * (static_cast<double>(i) + 0.5) * static_cast<double>(j));
+  });
+  expect_exact(cosines.replicate(2, 1), "compressed doubles", 0.5);
+  // Alike exponents alone are compressed only where that is asked for.
+  const Matrix noise = test::random_matrix(90, 90);
+  EXPECT_EQ(exact(DenseOperator(noise)).summary.form, "dense, doubles");
+  const Approximation B = exact(DenseOperator(noise), {.form = ExactForm::kCompressed});
+  EXPECT_SAME_BITS(columns_of(B), noise);
+  EXPECT_LT(B.storage().bytes, 0.95 * 8 * 90 * 90);
 }
 
 TEST(Exact, KeepsEveryBitOfWhatIsNearlySymmetric) {

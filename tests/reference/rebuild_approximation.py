@@ -11,6 +11,7 @@ docs/random.md alone: shares no code with the library.
 The matrix may be .mtx, .csv, .npy or a gray .png. Needs NumPy, SciPy and h5py (and Pillow for .png).
 """
 import argparse
+import lzma
 import re
 import sys
 import zlib
@@ -408,6 +409,33 @@ def packed_chord(group):
             column += 1
         product = product @ W
     return product
+
+
+def compressed_matrix(group):
+    m, n = (int(group.attrs[name]) for name in ("rows", "cols"))
+    symmetric = int(group.attrs["symmetric"]) == 1
+    lengths, data = group["lengths"][...].astype(int), group["data"][...].astype(np.uint8).tobytes()
+    ends = np.cumsum(lengths)
+    heights = np.arange(1, n + 1) if symmetric else np.full(n, m)
+    wanted(ends[-1] == len(data), group, "wrong sizes")
+    columns = []
+    for end, length in zip(ends, lengths, strict=True):
+        part = np.frombuffer(lzma.decompress(data[end - length:end], lzma.FORMAT_XZ), np.uint8)
+        if int(group.attrs["by_byte"]) == 1:
+            part = part.reshape(8, -1).T.copy()
+        entries = part.reshape(-1).view("<f8")
+        at, first = 0, len(columns)
+        while at < len(entries):
+            columns.append(entries[at:at + heights[len(columns)]])
+            at += len(columns[-1])
+        wanted(at == len(entries) and (sum(heights[first:len(columns) - 1]) < 2**21), group, "wrong streams")
+    wanted(len(columns) == n, group, "wrong sizes")
+    A = np.zeros((m, n))
+    for j, column in enumerate(columns):
+        A[:len(column), j] = column
+        if symmetric:
+            A[j, :len(column)] = column
+    return A
 
 
 def dictionary_matrix(group):
@@ -910,6 +938,8 @@ def value_matrix(group):
         return column[(np.arange(n)[:, None] - np.arange(n)) % n]
     if kind == "dictionary":
         return dictionary_matrix(group)
+    if kind == "compressed":
+        return compressed_matrix(group)
     if kind == "toeplitz":
         return toeplitz_matrix(group)
     if kind == "kronecker":

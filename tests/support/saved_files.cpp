@@ -152,6 +152,12 @@ std::vector<SavedExample> saved_examples() {
                       (2 * random_matrix(29, 31, 13)).array().round().matrix();
   examples.push_back(
       {"DictionaryCoded", Approximation({make_factor("A", *DictionaryMatrix::of(ramp))}, {})});
+  if (const auto compressed = CompressedMatrix::of(ramp)) {
+    examples.push_back({"Compressed", Approximation({make_factor("A", *compressed)}, {})});
+    const Matrix symmetric = random_matrix(30, 4, 14) * random_matrix(30, 4, 14).transpose();
+    examples.push_back({"CompressedSymmetric",
+                        Approximation({make_factor("A", *CompressedMatrix::of(symmetric))}, {})});
+  }
   const auto terms = [](Index rows, int seed) {
     return PackedMatrix::rounded(random_matrix(rows, 2, seed), std::vector<std::uint8_t>{64, 6});
   };

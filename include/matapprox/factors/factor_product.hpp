@@ -11,6 +11,7 @@
 #include "matapprox/factors/block_matrix.hpp"
 #include "matapprox/factors/chord_factors.hpp"
 #include "matapprox/factors/circulant.hpp"
+#include "matapprox/factors/compressed_matrix.hpp"
 #include "matapprox/factors/dictionary_matrix.hpp"
 #include "matapprox/factors/kronecker_sparse.hpp"
 #include "matapprox/factors/kronecker_sum.hpp"
@@ -40,6 +41,7 @@ using FactorValue = std::variant<Matrix,
                                  Circulant,
                                  ToeplitzMatrix,
                                  DictionaryMatrix,
+                                 CompressedMatrix,
                                  KroneckerSum,
                                  KroneckerSparse,
                                  WaveletMatrix,

@@ -19,12 +19,13 @@ enum class ExactForm {
   kCirculant,  ///< Circulant: the first column, which the others repeat one row further down
   kToeplitz,   ///< ToeplitzMatrix: each diagonal or antidiagonal, also of blocks, once
   kDictionary,  ///< DictionaryMatrix: the different values, and for each entry which one it is
+  kCompressed,  ///< CompressedMatrix: doubles in compressed streams
 };
 
 template <>
 struct EnumNames<ExactForm> {
-  static constexpr std::array<std::string_view, 7> values{
-      "auto", "dense", "integers", "sparse", "circulant", "toeplitz", "dictionary"};
+  static constexpr std::array<std::string_view, 8> values{
+      "auto", "dense", "integers", "sparse", "circulant", "toeplitz", "dictionary", "compressed"};
 };
 
 struct ExactOptions {
@@ -41,8 +42,9 @@ struct ExactSize {
 };
 
 /// Returns the forms that are possible for A, smallest first. `dense` is always one of them, a
-/// dictionary only if it takes at most 95 % of the bytes of the dense and integer forms. Cost: A
-/// once, by columns, or the entries of a SparseOperator; m n or nnz numbers of memory.
+/// dictionary only if it takes at most 95 % of the bytes of the dense and integer forms, compressed
+/// doubles only if they take at most half of the bytes of the others. Cost: A once, by columns, or
+/// the entries of a SparseOperator; m n or nnz numbers of memory.
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control = {});
 
 /// Stores A itself, without loss, in the smallest of its exact forms: integers in as many bits as
@@ -50,14 +52,15 @@ std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& co
 /// values as indices into a list, one with constant diagonals as their values, one with few
 /// different values as a list of them, floats if all entries are floats. The sparse form comes
 /// before a smaller dictionary, whose products take longer, if it fits into the budget and takes at
-/// most twice its bytes, or if A is a SparseOperator with at most a quarter of nonzeros. The error
-/// is 0; products differ from those of A by rounding.
+/// most twice its bytes, or if A is a SparseOperator with at most a quarter of nonzeros. Doubles
+/// are compressed only where that takes at most half of the bytes of the other forms, unless the
+/// form is asked for. The error is 0; products differ from those of A by rounding.
 ///
-/// The result has one factor A: a PackedSparse, Circulant, ToeplitzMatrix, DictionaryMatrix or
-/// BlockMatrix of dense tiles. Cost: that of exact_sizes, and the entries once more. Throws
-/// InvalidArgument (an empty matrix, a form that A does not have), BudgetTooSmall with the bytes of
-/// the smallest form, NumericalError for NaN or Inf, NotAvailable if memory does not suffice,
-/// Interrupted.
+/// The result has one factor A: a PackedSparse, Circulant, ToeplitzMatrix, DictionaryMatrix,
+/// CompressedMatrix or BlockMatrix of dense tiles. Cost: that of exact_sizes, and the entries once
+/// more. Throws InvalidArgument (an empty matrix, a form that A does not have), BudgetTooSmall with
+/// the bytes of the smallest form, NumericalError for NaN or Inf, NotAvailable if memory does not
+/// suffice, Interrupted.
 Approximation exact(const LinearOperator& A,
                     const ExactOptions& options = {},
                     const RunControl& control = {});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,6 +29,8 @@ constexpr double kWorthSparse = 0.6;
 /// Largest fraction of the bytes of the other forms at which a dictionary is chosen: products with
 /// integers of a few bits take less time.
 constexpr double kWorthADictionary = 0.95;
+/// The same for compressed doubles, whose products need the whole matrix in memory.
+constexpr double kWorthDecompressing = 0.5;
 /// The same for those of the sparse form, whose products take a multiplication for each nonzero
 /// instead of one for each entry; a SparseOperator with at most this share of nonzeros stays
 /// sparse.
@@ -108,6 +111,8 @@ const char* why_impossible(ExactForm form) {
     return "neither diagonals nor antidiagonals, of the matrix or of blocks of equal size, repeat "
            "one value each";
   }
+  if (form == ExactForm::kCompressed)
+    return "this build has no liblzma; configure it with MATAPPROX_WITH_LZMA=ON";
   if (form == ExactForm::kDictionary) return "the entries have more than 4096 different values";
   return "the entries are not integers within 2^31 and 2^16 of each other";
 }
@@ -151,7 +156,7 @@ void add_dense_forms(const Matrix& A, ExactForm wanted, std::vector<Store>& all)
 }
 
 /// All forms, smallest first.
-std::vector<Store> stores(const Entries& found, ExactForm wanted) {
+std::vector<Store> stores(const Entries& found, ExactForm wanted, double budget_bytes) {
   std::vector<Store> all;
   if (found.dense != nullptr) {
     add_dense_forms(*found.dense, wanted, all);
@@ -167,9 +172,22 @@ std::vector<Store> stores(const Entries& found, ExactForm wanted) {
     all.push_back(
         {.size = {ExactForm::kSparse, bytes, std::move(description)}, .value = std::move(packed)});
   }
-  std::stable_sort(all.begin(), all.end(), [](const Store& a, const Store& b) {
+  const auto is_smaller = [](const Store& a, const Store& b) {
     return a.size.bytes < b.size.bytes;
-  });
+  };
+  if (found.dense != nullptr && (wanted == ExactForm::kAuto || wanted == ExactForm::kCompressed)) {
+    const double smallest = std::min_element(all.begin(), all.end(), is_smaller)->size.bytes;
+    const double most = wanted == ExactForm::kCompressed
+                            ? std::numeric_limits<double>::infinity()
+                            : std::min(budget_bytes, kWorthDecompressing * smallest);
+    if (auto compressed = CompressedMatrix::of(*found.dense, most)) {
+      const auto bytes = static_cast<double>(compressed->storage().bytes);
+      std::string description = compressed->description();
+      all.push_back({.size = {ExactForm::kCompressed, bytes, std::move(description)},
+                     .value = std::move(*compressed)});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), is_smaller);
   return all;
 }
 
@@ -190,14 +208,17 @@ void ExactOptions::visit(OptionVisitor& v) {
       "dense: all entries, one triangle if symmetric; integers: in 1 to 16 bits; sparse: "
       "nonzero entries only; circulant: the first column; toeplitz: each diagonal, or each "
       "antidiagonal, once, also of blocks; dictionary: a list of the different values, at "
-      "most 4096; auto: the smallest of these");
+      "most 4096; compressed: doubles in xz streams; auto: the smallest of these, compressed "
+      "only where it looks like half of the others at most");
   v.visit("budget", budget, "storage limit: bytes (4MB), a share (10%) or numbers");
 }
 
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control) {
   std::vector<ExactSize> sizes;
   const StopScope scope(control, kExact);
-  for (Store& store : stores(entries(A, ExactForm::kAuto, control), ExactForm::kAuto)) {
+  for (Store& store : stores(entries(A, ExactForm::kAuto, control),
+                             ExactForm::kAuto,
+                             std::numeric_limits<double>::infinity())) {
     sizes.push_back(std::move(store.size));
   }
   return sizes;
@@ -208,7 +229,9 @@ Approximation exact(const LinearOperator& A,
                     const RunControl& control) {
   const StopScope scope(control, kExact);
   const Entries found = entries(A, options.form, control);
-  std::vector<Store> all = stores(found, options.form);
+  const double budget_bytes = options.budget.is_set() ? options.budget.bytes(A.rows(), A.cols())
+                                                      : std::numeric_limits<double>::infinity();
+  std::vector<Store> all = stores(found, options.form, budget_bytes);
   const auto of_form = [&](ExactForm form) {
     return std::find_if(
         all.begin(), all.end(), [&](const Store& store) { return store.size.form == form; });
@@ -217,8 +240,7 @@ Approximation exact(const LinearOperator& A,
   if (options.form == ExactForm::kAuto && chosen->size.form == ExactForm::kDictionary) {
     const auto sparse = of_form(ExactForm::kSparse);
     if (sparse != all.end() && is_worth_a_sparse_product(found, *sparse, *chosen) &&
-        (!options.budget.is_set() ||
-         sparse->size.bytes <= options.budget.bytes(A.rows(), A.cols())))
+        sparse->size.bytes <= budget_bytes)
       chosen = sparse;
   }
   require(chosen != all.end(),
@@ -226,7 +248,7 @@ Approximation exact(const LinearOperator& A,
           kExact,
           enum_name(options.form),
           why_impossible(options.form));
-  if (options.budget.is_set() && chosen->size.bytes > options.budget.bytes(A.rows(), A.cols())) {
+  if (chosen->size.bytes > budget_bytes) {
     throw BudgetTooSmall(
         fmt::format("{}: the matrix takes {:.0f} bytes at least ({}), more than the budget of {}",
                     kExact,
