@@ -30,7 +30,7 @@ constexpr std::size_t kDoubleBytes = sizeof(double);
 /// Bytes of the length of a stream in a file.
 constexpr std::size_t kStreamLengthBytes = 4;
 constexpr double kMaxStreamBytes = 2147483647;
-/// How much smaller the whole may be than what is expected from the samples.
+/// The whole may take this part of what is expected from the samples.
 constexpr double kSmallerThanExpected = 0.8;
 /// No stream of xz stands for more than about 7000 times its bytes.
 constexpr double kMaxEntriesPerByte = 1024;
