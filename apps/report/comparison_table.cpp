@@ -25,6 +25,7 @@ constexpr TerminalColumn kColumns[] = {
     {"form", 9, true, true},
     {"rank", 4, false},
     {"numbers", 7, false},
+    {"bytes", 7, false},
     {"share", 6, false},
     {"rel. error", 10, false},
     {"fit s", 7, false},
@@ -52,12 +53,13 @@ std::vector<std::string> cells_of(const ComparisonRow& row) {
   if (!row.ok()) return cells;
   if (row.rank) cells[2] = fmt::format("{}", *row.rank);
   cells[3] = fmt::format("{}", row.storage->numbers);
-  cells[4] = share_text(*row.storage_share);
-  cells[6] = row.method == "as_is" ? "-" : short_number(*row.fit_seconds);
+  cells[4] = fmt::format("{}", row.storage->bytes);
+  cells[5] = share_text(*row.storage_share);
+  cells[7] = row.method == "as_is" ? "-" : short_number(*row.fit_seconds);
   if (!row.measurement) return cells;
-  cells[5] = error_text(*row.measurement);
-  cells[7] = milliseconds_text(row.measurement->apply_seconds_1);
-  cells[8] = milliseconds_text(row.measurement->apply_seconds_64);
+  cells[6] = error_text(*row.measurement);
+  cells[8] = milliseconds_text(row.measurement->apply_seconds_1);
+  cells[9] = milliseconds_text(row.measurement->apply_seconds_64);
   return cells;
 }
 

@@ -48,9 +48,14 @@ std::string times_text(double ratio) {
   return fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0);
 }
 
+constexpr double kClose = 1.05;
+/// Results with more than this many times the bytes of another have their own said.
+constexpr double kSimilarBytes = 1.25;
+
 /// "The next, CUR (0.068), has 1.4 times that."
 std::string lead(double best, double next, const std::string& who, const std::string& figure) {
-  if (best == 0 || next / best < 1.05) return fmt::format("{} ({}) is close behind.", who, figure);
+  if (next <= kClose * best) return fmt::format("{} ({}) is close behind.", who, figure);
+  if (best == 0) return fmt::format("The next, {}, has {}.", who, figure);
   return fmt::format("The next, {} ({}), has {} times that.", who, figure, times_text(next / best));
 }
 
@@ -65,11 +70,18 @@ std::string headline_by_error(const Comparison& comparison, const Rows& rows) {
   if (error_of(best) >= 1) return text + " That is no better than the zero matrix.";
   if (rows.size() < 2) return text;
   const ComparisonRow& next = *rows[1];
+  const auto bytes = static_cast<double>(next.storage->bytes);
+  const auto best_bytes = static_cast<double>(best.storage->bytes);
+  const bool similar_bytes =
+      std::max(bytes, best_bytes) <= kSimilarBytes * std::min(bytes, best_bytes);
+  const std::string figure = spoken_error(*next.measurement);
   return text + " " +
          lead(error_of(best),
               error_of(next),
               shown_name(next.method),
-              spoken_error(*next.measurement));
+              similar_bytes
+                  ? figure
+                  : fmt::format("{} with {} bytes", figure, grouped(next.storage->bytes)));
 }
 
 std::string headline_by_storage(const Comparison& comparison, const Rows& rows) {
@@ -137,10 +149,9 @@ void add_compression(const Comparison& comparison,
                     joined_names(full_size),
                     entries));
   } else {
-    findings.push_back(fmt::format("{} stores {} of the {} numbers of the full matrix.",
+    findings.push_back(fmt::format("{} stores {} of the bytes of the full matrix in doubles.",
                                    shown_name(rows.front()->method),
-                                   share_text(*rows.front()->storage_share),
-                                   entries));
+                                   share_text(*rows.front()->storage_share)));
   }
 }
 

@@ -210,7 +210,7 @@ Prediction prediction_of(const RunResult& triplets) {
 
 void try_triplets(const RunResult& triplets, const BestOptions& options, Trials& trials) {
   BestCandidate candidate;
-  candidate.name = fmt::format("{} leading triplets", triplets.approximation.summary.rank);
+  candidate.name = "truncated_svd, leading triplets";
   candidate.method = "truncated_svd";
   candidate.precision = Precision::kPacked;
   candidate.seconds = triplets.fit_seconds;
@@ -223,6 +223,7 @@ void try_triplets(const RunResult& triplets, const BestOptions& options, Trials&
   if (!(all > 0)) return;
   try {
     PackedProduct packed = pack_low_rank(triplets.approximation, limit);
+    candidate.name = fmt::format("truncated_svd, rank {}", packed.rank);
     Summary summary = triplets.approximation.summary;
     summary.rank = packed.rank;
     summary.form += ", packed";

@@ -78,27 +78,29 @@ bool can_be_repacked(const LinearOperator& A) {
   return has_entries_in_memory(A) && entries <= kFewEntries;
 }
 
+/// Bytes as a part of those of a dense matrix of doubles.
+double share_of_doubles(const Storage& storage, Index rows, Index cols) {
+  return static_cast<double>(storage.bytes) /
+         (8 * static_cast<double>(rows) * static_cast<double>(cols));
+}
+
 /// Form and storage of the matrix as it is, and the operator whose products are timed.
 struct StoredMatrix {
   std::string form;
   Storage storage;
   std::string precision = "double";
-  double share = 0;
   std::optional<Approximation> packed{};
 };
 
 /// The smallest of the exact stores of A, or its storage in the operator.
 StoredMatrix stored_matrix(const LinearOperator& A, const RunControl& control) {
-  const double entries = static_cast<double>(A.rows()) * static_cast<double>(A.cols());
   StoredMatrix stored{A.description(), {A.cost().stored_numbers, A.cost().stored_bytes}};
-  stored.share = static_cast<double>(stored.storage.numbers) / entries;
   if (!can_be_repacked(A) || control.should_stop()) return stored;
   Approximation packed = exact(A, {}, control);
   if (packed.storage().bytes >= stored.storage.bytes) return stored;
   stored.form = packed.summary.form;
   stored.storage = packed.storage();
   stored.precision = storage_precision(packed);
-  stored.share = static_cast<double>(stored.storage.bytes) / (8 * entries);
   stored.packed = std::move(packed);
   return stored;
 }
@@ -112,7 +114,7 @@ ComparisonRow as_is_row(const LinearOperator& A,
   row.form = stored.form;
   row.storage = stored.storage;
   row.storage_precision = stored.precision;
-  row.storage_share = stored.share;
+  row.storage_share = share_of_doubles(stored.storage, A.rows(), A.cols());
   row.fit_seconds = 0.0;
   row.passes = 0.0;
   row.peak_memory_bytes = peak_memory_bytes();
@@ -243,11 +245,7 @@ ComparisonRow comparison_row(const std::string& name,
   if (summary.rank > 0) row.rank = summary.rank;
   row.storage = approximation.storage();
   row.storage_precision = storage_precision(approximation);
-  const double stored = row.storage_precision == "packed"
-                            ? static_cast<double>(row.storage->bytes) / 8
-                            : static_cast<double>(row.storage->numbers);
-  row.storage_share = stored / (static_cast<double>(approximation.rows()) *
-                                static_cast<double>(approximation.cols()));
+  row.storage_share = share_of_doubles(*row.storage, approximation.rows(), approximation.cols());
   row.measurement = measurement;
   row.fit_seconds = result.fit_seconds;
   row.passes = result.passes;

@@ -34,7 +34,18 @@ TEST(Findings, TheWinnerComesFirstAndByHowMuch) {
   EXPECT_EQ(found[0],
             "Chord has the smallest error: a relative error of 0.05 with 8,000 stored bytes. The "
             "next, CUR (0.2), has 4.0 times that.");
-  EXPECT_EQ(found[1], "Chord stores 10 % of the 10,000 numbers of the full matrix.");
+  EXPECT_EQ(found[1], "Chord stores 10 % of the bytes of the full matrix in doubles.");
+}
+
+TEST(Findings, IsCloseBehindOnlyWithSimilarBytes) {
+  const auto next_to_the_best = [](Index numbers, double error) {
+    return findings_of(comparison({row("cur", numbers, error), row("chord", 1000, 0.05)}))[0];
+  };
+  EXPECT_THAT(next_to_the_best(900, 0.051), HasSubstr("CUR (0.051) is close behind."));
+  EXPECT_THAT(next_to_the_best(300, 0.051),
+              HasSubstr("CUR (0.051 with 2,400 bytes) is close behind."));
+  const auto exact = findings_of(comparison({row("hierarchical", 900, 0), row("cur", 900, 0.1)}));
+  EXPECT_THAT(exact[0], HasSubstr("The next, CUR, has 0.1."));
 }
 
 TEST(Findings, AMatrixThatTakesLessAsItIsIsSaid) {

@@ -42,8 +42,7 @@ struct ComparisonRow {
   std::string form;           ///< variant that ran: "psd", "sparse", ...
   std::optional<Index> rank;
   std::optional<Storage> storage;
-  /// Stored numbers / (rows * cols). Packed values are not whole numbers and count as bytes / (8
-  /// rows * cols).
+  /// Stored bytes / (8 rows cols).
   std::optional<double> storage_share;
   std::string storage_precision = "double";  ///< value of storage_precision()
   std::optional<Measurement> measurement;
@@ -58,7 +57,7 @@ struct ComparisonRow {
                                         ///< null
 
   bool ok() const { return status == "ok"; }
-  /// True if it stores at least as many numbers as the full matrix.
+  /// True if it stores at least as many bytes as the full matrix in doubles.
   bool no_compression() const { return storage_share && *storage_share >= 1.0; }
   /// True if a relative Frobenius error of at most `target` is reached: by the exact error if there
   /// is one, else by the method's termination or an estimate.
