@@ -25,7 +25,7 @@ def printed(name):
 
 EXAMPLES = {
     "best": ["best matrices/scene.png --budget 3% --explain"],
-    "compare": ["compare matrices/clusters.csv --as kernel --budget 5%"],
+    "compare": ["compare matrices/clusters.csv --as kernel"],
     "saved": ["approximate matrices/clusters.csv nystrom --as kernel --rank 60 -o kernel.h5",
               "measure kernel.h5 matrices/clusters.csv --as kernel",
               "apply kernel.h5 matrices/clusters.csv -o product.npy", "export kernel.h5 kernel.mat", "info kernel.h5"],

@@ -30,8 +30,8 @@ constexpr std::size_t kDoubleBytes = sizeof(double);
 /// Bytes of the length of a stream in a file.
 constexpr std::size_t kStreamLengthBytes = 4;
 constexpr double kMaxStreamBytes = 2147483647;
-/// The whole may take this part of what is expected from the samples.
-constexpr double kSmallerThanExpected = 0.8;
+/// Part of all entries that are different values, below which many repeat.
+constexpr double kManyRepeat = 0.5;
 /// No stream of xz stands for more than about 7000 times its bytes.
 constexpr double kMaxEntriesPerByte = 1024;
 
@@ -121,13 +121,14 @@ double different_values(std::span<const double> values) {
 /// Decides the order of the bytes by a sample from the middle; false if it does not look as if the
 /// entries fit: if each different value takes as much as in the sample, and repetitions nothing.
 bool looks_possible(const Matrix& A, CompressedMatrix::Content& c, double most_bytes) {
-  const double values =
-      kSmallerThanExpected * different_values({A.data(), static_cast<std::size_t>(A.size())});
+  const double values = different_values({A.data(), static_cast<std::size_t>(A.size())});
   // A value takes a byte at least.
   if (values > most_bytes) return false;
   const std::vector<double> sample = stored_entries(A, c, c.cols / 2, kSampleEntries);
   double least = std::numeric_limits<double>::infinity();
   for (const bool by_byte : {false, true}) {
+    // A value that repeats is best found as a whole, perhaps further away than in the sample.
+    if (by_byte && values < kManyRepeat * static_cast<double>(A.size())) break;
     const std::vector<std::uint8_t> bytes = bytes_of(sample, by_byte);
     const auto stream = xz::compressed(bytes, !by_byte, 2 * bytes.size() + 1024);
     if (!stream || static_cast<double>(stream->size()) >= least) continue;

@@ -43,7 +43,7 @@ struct ExactSize {
 
 /// Returns the forms that are possible for A, smallest first. `dense` is always one of them, a
 /// dictionary only if it takes at most 95 % of the bytes of the dense and integer forms, compressed
-/// doubles only if they take at most half of the bytes of the others. Cost: A once, by columns, or
+/// doubles only if they take at most 45 % of the bytes of the others. Cost: A once, by columns, or
 /// the entries of a SparseOperator; m n or nnz numbers of memory.
 std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& control = {});
 
@@ -53,7 +53,7 @@ std::vector<ExactSize> exact_sizes(const LinearOperator& A, const RunControl& co
 /// different values as a list of them, floats if all entries are floats. The sparse form comes
 /// before a smaller dictionary, whose products take longer, if it fits into the budget and takes at
 /// most twice its bytes, or if A is a SparseOperator with at most a quarter of nonzeros. Doubles
-/// are compressed only where that takes at most half of the bytes of the other forms, unless the
+/// are compressed only where that takes at most 45 % of the bytes of the other forms, unless the
 /// form is asked for. The error is 0; products differ from those of A by rounding.
 ///
 /// The result has one factor A: a PackedSparse, Circulant, ToeplitzMatrix, DictionaryMatrix,

@@ -30,7 +30,10 @@ constexpr double kWorthSparse = 0.6;
 /// integers of a few bits take less time.
 constexpr double kWorthADictionary = 0.95;
 /// The same for compressed doubles, whose products need the whole matrix in memory.
-constexpr double kWorthDecompressing = 0.5;
+constexpr double kWorthDecompressing = 0.45;
+/// If few values have a code that takes more than this part of their bits, they do not repeat in
+/// sequences, and doubles are not compressed to less.
+constexpr double kRepeatsInSequences = 0.2;
 /// The same for those of the sparse form, whose products take a multiplication for each nonzero
 /// instead of one for each entry; a SparseOperator with at most this share of nonzeros stays
 /// sparse.
@@ -124,15 +127,23 @@ struct Store {
   std::optional<FactorValue> value = {};  ///< any other form, which is built to learn its size
 };
 
-/// Appends the forms of a dense matrix; a dictionary only if it is much smaller than the forms
-/// before it or wanted.
-void add_dense_forms(const Matrix& A, ExactForm wanted, std::vector<Store>& all) {
+bool repeats_in_sequences(const DictionaryMatrix& dictionary) {
+  const auto bits = static_cast<double>(dictionary.storage().numbers) * dictionary.content().bits;
+  return 8 * static_cast<double>(dictionary.storage().bytes) <= kRepeatsInSequences * bits;
+}
+
+/// Appends the forms of a dense matrix but for compressed doubles; a dictionary only if it is much
+/// smaller than the forms before it or wanted. Returns false if compressed doubles are not expected
+/// to be smaller than these.
+bool add_dense_forms(const Matrix& A, ExactForm wanted, std::vector<Store>& all) {
   for (const exact_store::DenseTiles& tiles : exact_store::dense_forms(A)) {
     const ExactForm form = tiles.bits > 16 ? ExactForm::kDense : ExactForm::kIntegers;
     all.push_back(
         {{form, exact_store::bytes_of(tiles), exact_store::description_of(tiles)}, tiles});
   }
+  bool may_compress = true;
   if (auto dictionary = DictionaryMatrix::of(A)) {
+    may_compress = repeats_in_sequences(*dictionary);
     const auto bytes = static_cast<double>(dictionary->storage().bytes);
     const bool is_worth_it = std::all_of(all.begin(), all.end(), [&](const Store& store) {
       return bytes <= kWorthADictionary * store.size.bytes;
@@ -152,14 +163,18 @@ void add_dense_forms(const Matrix& A, ExactForm wanted, std::vector<Store>& all)
     const double bytes = 8 * static_cast<double>(toeplitz->size());
     all.push_back({.size = {ExactForm::kToeplitz, bytes, toeplitz->description()},
                    .value = std::move(*toeplitz)});
+    may_compress = false;
   }
+  return may_compress;
 }
 
 /// All forms, smallest first.
 std::vector<Store> stores(const Entries& found, ExactForm wanted, double budget_bytes) {
   std::vector<Store> all;
+  bool compresses = wanted == ExactForm::kCompressed;
   if (found.dense != nullptr) {
-    add_dense_forms(*found.dense, wanted, all);
+    const bool may_be_smaller = add_dense_forms(*found.dense, wanted, all);
+    compresses = compresses || (may_be_smaller && wanted == ExactForm::kAuto);
   } else {
     const double values =
         static_cast<double>(found.sparse->rows()) * static_cast<double>(found.sparse->cols());
@@ -175,7 +190,7 @@ std::vector<Store> stores(const Entries& found, ExactForm wanted, double budget_
   const auto is_smaller = [](const Store& a, const Store& b) {
     return a.size.bytes < b.size.bytes;
   };
-  if (found.dense != nullptr && (wanted == ExactForm::kAuto || wanted == ExactForm::kCompressed)) {
+  if (found.dense != nullptr && compresses) {
     const double smallest = std::min_element(all.begin(), all.end(), is_smaller)->size.bytes;
     const double most = wanted == ExactForm::kCompressed
                             ? std::numeric_limits<double>::infinity()
@@ -209,7 +224,7 @@ void ExactOptions::visit(OptionVisitor& v) {
       "nonzero entries only; circulant: the first column; toeplitz: each diagonal, or each "
       "antidiagonal, once, also of blocks; dictionary: a list of the different values, at "
       "most 4096; compressed: doubles in xz streams; auto: the smallest of these, compressed "
-      "only where it looks like half of the others at most");
+      "only where that takes 45 % of the others at most");
   v.visit("budget", budget, "storage limit: bytes (4MB), a share (10%) or numbers");
 }
 
