@@ -24,8 +24,11 @@ namespace {
 constexpr Index kStreamEntries = Index{1} << 21;
 /// Number of entries, about, whose values are compared to learn how many are different.
 constexpr double kComparedEntries = 65536;
-/// Entries that are compressed to learn what values take that do not repeat.
-constexpr Index kSampleEntries = 8192;
+/// Entries that are compressed to learn what values take that do not repeat: more of a large
+/// matrix, which takes long to compress in vain.
+constexpr Index kMinSample = 2048;
+constexpr Index kMaxSample = 8192;
+constexpr Index kSampledPart = 64;
 constexpr std::size_t kDoubleBytes = sizeof(double);
 /// Bytes of the length of a stream in a file.
 constexpr std::size_t kStreamLengthBytes = 4;
@@ -124,7 +127,8 @@ bool looks_possible(const Matrix& A, CompressedMatrix::Content& c, double most_b
   const double values = different_values({A.data(), static_cast<std::size_t>(A.size())});
   // A value takes a byte at least.
   if (values > most_bytes) return false;
-  const std::vector<double> sample = stored_entries(A, c, c.cols / 2, kSampleEntries);
+  const std::vector<double> sample =
+      stored_entries(A, c, c.cols / 2, std::clamp(A.size() / kSampledPart, kMinSample, kMaxSample));
   double least = std::numeric_limits<double>::infinity();
   for (const bool by_byte : {false, true}) {
     // A value that repeats is best found as a whole, perhaps further away than in the sample.

@@ -3,6 +3,7 @@
 #include <lzma.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/require.hpp"
@@ -36,7 +37,9 @@ std::optional<std::vector<std::uint8_t>> compressed(std::span<const std::uint8_t
   // Level 6 takes two to three times as long, for 0 to 6 % fewer bytes on most of the matrices that
   // were tried.
   lzma_lzma_preset(&options, 1);
-  options.dict_size = kWindow;
+  // Tables for a window that is larger than the data would take most of the time of a short stream.
+  options.dict_size = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>(std::bit_ceil(bytes.size()), LZMA_DICT_SIZE_MIN, kWindow));
   if (of_doubles) {
     options.lc = 0;
     options.lp = options.pb = 3;

@@ -40,9 +40,9 @@ class CompressedMatrix {
   explicit CompressedMatrix(Content content, Decode decode = Decode::kNow);
 
   /// Returns A without loss in at most `most_bytes`; nothing if that is not possible, does not look
-  /// possible from the number of different values and a sample of 8192 entries, or in a build
-  /// without liblzma. Cost: A once, and if it looks possible 0.35 s for each MB and thread, less
-  /// where values repeat. Throws Interrupted.
+  /// possible from the number of different values and a sample of 2048 to 8192 entries, or in a
+  /// build without liblzma. Cost: A once, and if it looks possible 0.35 s for each MB and thread,
+  /// less where values repeat. Throws Interrupted.
   static std::optional<CompressedMatrix> of(
       const Matrix& A, double most_bytes = std::numeric_limits<double>::infinity());
 
