@@ -49,12 +49,20 @@ std::string times_text(double ratio) {
 }
 
 constexpr double kClose = 1.05;
-/// Results with more than this many times the bytes of another have their own said.
+/// Results of which one has more than this many times the bytes of the other are not said to be
+/// close, and the bytes are told.
 constexpr double kSimilarBytes = 1.25;
 
 /// "The next, CUR (0.068), has 1.4 times that."
-std::string lead(double best, double next, const std::string& who, const std::string& figure) {
-  if (next <= kClose * best) return fmt::format("{} ({}) is close behind.", who, figure);
+std::string lead(double best,
+                 double next,
+                 const std::string& who,
+                 const std::string& figure,
+                 bool similar_bytes = true) {
+  if (next <= kClose * best) {
+    return similar_bytes ? fmt::format("{} ({}) is close behind.", who, figure)
+                         : fmt::format("The next is {}, {}.", who, figure);
+  }
   if (best == 0) return fmt::format("The next, {}, has {}.", who, figure);
   return fmt::format("The next, {} ({}), has {} times that.", who, figure, times_text(next / best));
 }
@@ -79,9 +87,9 @@ std::string headline_by_error(const Comparison& comparison, const Rows& rows) {
          lead(error_of(best),
               error_of(next),
               shown_name(next.method),
-              similar_bytes
-                  ? figure
-                  : fmt::format("{} with {} bytes", figure, grouped(next.storage->bytes)));
+              similar_bytes ? figure
+                            : fmt::format("{} with {} bytes", figure, grouped(next.storage->bytes)),
+              similar_bytes);
 }
 
 std::string headline_by_storage(const Comparison& comparison, const Rows& rows) {

@@ -27,6 +27,9 @@ constexpr double kDefaultTarget = 0.01;
 constexpr double kTimeToTimeProducts = 1;
 constexpr double kTimedColumns = 130;
 constexpr double kSlowProducts = 2e9;
+/// Bytes of doubles that are compressed, in up to 12 s with two threads: 0.35 s for each MB and
+/// thread.
+constexpr double kMaxToCompress = 0x1p26;
 /// Largest relative error of an exact store that is due to rounding of products.
 constexpr double kRoundingOfProducts = 1e-14;
 BestOptions checked(const LinearOperator& A, BestOptions options) {
@@ -120,7 +123,9 @@ Prediction try_all(const LinearOperator& A,
     }
   }
   // All doubles, with nothing smaller: compressing them takes longer than the other exact stores.
-  if (tries_exact && in_bytes && !trials.interrupted() && stores_all_doubles(trials))
+  const double doubles = 8 * static_cast<double>(facts.rows) * static_cast<double>(facts.cols);
+  if (tries_exact && in_bytes && doubles <= kMaxToCompress && !trials.interrupted() &&
+      stores_all_doubles(trials))
     trials.try_method(choosing::compressed_store(options));
   return prediction;
 }

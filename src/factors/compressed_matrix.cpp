@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
-#include <numeric>
 #include <unordered_set>
 #include <utility>
 
+#include "factors/coded_streams.hpp"
 #include "factors/factor_value.hpp"
 #include "factors/xz.hpp"
 #include "matapprox/core/memory.hpp"
@@ -30,13 +30,13 @@ constexpr Index kMinSample = 2048;
 constexpr Index kMaxSample = 8192;
 constexpr Index kSampledPart = 64;
 constexpr std::size_t kDoubleBytes = sizeof(double);
-/// Bytes of the length of a stream in a file.
-constexpr std::size_t kStreamLengthBytes = 4;
 constexpr double kMaxStreamBytes = 2147483647;
 /// Part of all entries that are different values, below which many repeat.
 constexpr double kManyRepeat = 0.5;
-/// No stream of xz stands for more than about 7000 times its bytes.
-constexpr double kMaxEntriesPerByte = 1024;
+/// Streams can stand for thousands of times their bytes. A matrix of more entries has at most so
+/// many for each byte, so that a small file does not lead to a large matrix.
+constexpr double kAlwaysAllowed = 0x1p25;
+constexpr double kMaxEntriesPerByte = 32;
 
 /// The stored entries of a column: all, or those down to the diagonal.
 Index column_entries(const CompressedMatrix::Content& c, Index column) {
@@ -75,20 +75,25 @@ std::vector<std::uint8_t> bytes_of(std::span<const double> values, bool by_byte)
   return bytes;
 }
 
-std::vector<double> doubles_of(std::span<const std::uint8_t> bytes, bool by_byte) {
-  const std::size_t count = bytes.size() / kDoubleBytes;
-  std::vector<double> values(count);
+/// Double i of `count` in the bytes of a stream.
+double double_at(std::span<const std::uint8_t> bytes,
+                 bool by_byte,
+                 std::size_t count,
+                 std::size_t i) {
+  double value = 0;
   if (!by_byte) {
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
+    std::memcpy(&value, bytes.data() + kDoubleBytes * i, kDoubleBytes);
+    return value;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t bits = 0;
-    for (std::size_t k = 0; k < kDoubleBytes; ++k)
-      bits |= std::uint64_t{bytes[count * k + i]} << (8 * k);
-    values[i] = std::bit_cast<double>(bits);
-  }
-  return values;
+  std::uint64_t bits = 0;
+  for (std::size_t k = 0; k < kDoubleBytes; ++k)
+    bits |= std::uint64_t{bytes[count * k + i]} << (8 * k);
+  return std::bit_cast<double>(bits);
+}
+
+bool holds_too_much(const CompressedMatrix::Content& c) {
+  return static_cast<double>(c.rows) * static_cast<double>(c.cols) >
+         std::max(kAlwaysAllowed, kMaxEntriesPerByte * static_cast<double>(c.data.size()));
 }
 
 /// The stored entries of columns `first` and on, in order, until there are `most` or no more.
@@ -158,20 +163,9 @@ CompressedMatrix::CompressedMatrix(Content content, Decode decode)
           c.rows,
           c.cols);
   require(!c.symmetric || c.rows == c.cols, "compressed: symmetric, but not square");
-  const auto bytes = static_cast<double>(c.data.size());
   require(
-      static_cast<double>(c.rows) * static_cast<double>(c.cols) <= 2 * kMaxEntriesPerByte * bytes,
-      "compressed: {} x {} entries in {:.0f} bytes",
-      c.rows,
-      c.cols,
-      bytes);
-  const bool negative =
-      std::any_of(c.lengths.begin(), c.lengths.end(), [](Index n) { return n < 0; });
-  require(!negative && c.lengths.size() == streams_of(c).size() &&
-              std::accumulate(c.lengths.begin(), c.lengths.end(), 0.0) == bytes,
-          "compressed: {:.0f} bytes do not match {} lengths",
-          bytes,
-          c.lengths.size());
+      !holds_too_much(c), "compressed: {} x {} entries in {} bytes", c.rows, c.cols, c.data.size());
+  coded_streams(c.data, c.lengths, streams_of(c).size(), "compressed");
   if (decode == Decode::kNow) entries();
 }
 
@@ -183,7 +177,7 @@ std::optional<CompressedMatrix> CompressedMatrix::of(const Matrix& A, double mos
   content.symmetric = equals_transpose(A);
   if (!looks_possible(A, content, most_bytes)) return std::nullopt;
   const std::vector<Stream> streams = streams_of(content);
-  most_bytes -= static_cast<double>(kStreamLengthBytes * streams.size());
+  most_bytes -= static_cast<double>(kLengthBytes * streams.size());
   if (most_bytes < 0) return std::nullopt;
   const auto most = static_cast<std::size_t>(std::min(most_bytes, kMaxStreamBytes));
   std::vector<std::optional<std::vector<std::uint8_t>>> parts(streams.size());
@@ -198,10 +192,9 @@ std::optional<CompressedMatrix> CompressedMatrix::of(const Matrix& A, double mos
     content.lengths.push_back(static_cast<Index>(part->size()));
     content.data.insert(content.data.end(), part->begin(), part->end());
   }
-  if (static_cast<double>(content.data.size()) > most_bytes) return std::nullopt;
-  CompressedMatrix result(std::move(content), Decode::kOnFirstUse);
-  std::call_once(result.decompressed_->once, [&] { result.decompressed_->entries = A; });
-  return result;
+  if (static_cast<double>(content.data.size()) > most_bytes || holds_too_much(content))
+    return std::nullopt;
+  return CompressedMatrix(std::move(content), Decode::kOnFirstUse);
 }
 
 const Matrix& CompressedMatrix::entries() const {
@@ -210,22 +203,20 @@ const Matrix& CompressedMatrix::entries() const {
     const double numbers = static_cast<double>(c.rows) * static_cast<double>(c.cols);
     require_memory(2 * 8 * numbers, "compressed: the matrix");
     const std::vector<Stream> streams = streams_of(c);
-    std::vector<std::size_t> begins{0};
-    for (const Index length : c.lengths)
-      begins.push_back(begins.back() + static_cast<std::size_t>(length));
+    const auto coded = coded_streams(c.data, c.lengths, streams.size(), "compressed");
     Matrix A(c.rows, c.cols);
     parallel_for(static_cast<Index>(streams.size()), [&](Index k) {
       const auto s = static_cast<std::size_t>(k);
-      std::vector<std::uint8_t> bytes(kDoubleBytes * static_cast<std::size_t>(streams[s].entries));
-      xz::decompress(std::span(c.data).subspan(begins[s], begins[s + 1] - begins[s]), bytes);
-      const std::vector<double> values = doubles_of(bytes, c.by_byte);
-      require(std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); }),
-              "compressed: a value is NaN or Inf");
-      const double* from = values.data();
+      const auto count = static_cast<std::size_t>(streams[s].entries);
+      std::vector<std::uint8_t> bytes(kDoubleBytes * count);
+      xz::decompress(coded[s], bytes);
+      std::size_t at = 0;
       for (Index j = streams[s].first; j < streams[s].end; ++j) {
-        const Index count = column_entries(c, j);
-        std::copy_n(from, count, A.col(j).data());
-        from += count;
+        for (Index i = 0; i < column_entries(c, j); ++i) {
+          const double value = double_at(bytes, c.by_byte, count, at++);
+          require(std::isfinite(value), "compressed: entry ({}, {}) is NaN or Inf", i, j);
+          A(i, j) = value;
+        }
       }
     });
     if (c.symmetric) A.triangularView<Eigen::StrictlyLower>() = A.transpose();
@@ -238,7 +229,7 @@ Storage CompressedMatrix::storage() const {
   const Index numbers =
       content_.symmetric ? rows() * (rows() + 1) / 2 : content_.rows * content_.cols;
   return {numbers,
-          static_cast<Index>(content_.data.size() + kStreamLengthBytes * content_.lengths.size())};
+          static_cast<Index>(content_.data.size() + kLengthBytes * content_.lengths.size())};
 }
 
 std::string CompressedMatrix::description() const {

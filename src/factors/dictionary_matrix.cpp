@@ -7,10 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "factors/coded_streams.hpp"
 #include "factors/factor_value.hpp"
 #include "factors/position_coding.hpp"
 #include "factors/quantizer.hpp"
@@ -30,8 +30,6 @@ constexpr Index kDictionaryPanel = 64;
 constexpr Index kPieceEntries = 1024;
 /// Largest share of the packed bytes at which coded ones are stored, which take time to decode.
 constexpr double kWorthCoding = 0.95;
-/// Bytes of the length of a stream in a file.
-constexpr std::size_t kLengthBytes = 4;
 
 /// Distinct values: an open hash table, since every entry of the matrix is looked up several times.
 class ValueList {
@@ -151,14 +149,11 @@ std::vector<std::uint8_t> decoded_data(const DictionaryMatrix::Content& content,
   require_memory(5.0 * static_cast<double>(entries), "dictionary: the decoded entries");
   const positions::Shape shape = shape_of(content);
   const std::vector<positions::Stream> streams = positions::streams_of(shape);
-  std::vector<std::size_t> begins{0};
-  for (const Index length : content.lengths)
-    begins.push_back(begins.back() + static_cast<std::size_t>(length));
+  const auto coded = coded_streams(content.data, content.lengths, streams.size(), "dictionary");
   std::vector<std::vector<std::uint16_t>> found(streams.size());
   parallel_for(static_cast<Index>(streams.size()), [&](Index k) {
     const auto s = static_cast<std::size_t>(k);
-    found[s] = positions::decode(
-        shape, streams[s], std::span(content.data).subspan(begins[s], begins[s + 1] - begins[s]));
+    found[s] = positions::decode(shape, streams[s], coded[s]);
   });
   Packer packer(content, entries);
   for (std::vector<std::uint16_t>& positions : found) {
@@ -180,13 +175,7 @@ void check_coded(const DictionaryMatrix::Content& c, Index entries) {
           "dictionary: {} entries in {:.0f} coded bytes",
           entries,
           bytes);
-  const bool negative =
-      std::any_of(c.lengths.begin(), c.lengths.end(), [](Index n) { return n < 0; });
-  require(!negative && c.lengths.size() == positions::streams_of(shape_of(c)).size() &&
-              std::accumulate(c.lengths.begin(), c.lengths.end(), 0.0) == bytes,
-          "dictionary: {:.0f} coded bytes do not match {} lengths",
-          bytes,
-          c.lengths.size());
+  coded_streams(c.data, c.lengths, positions::streams_of(shape_of(c)).size(), "dictionary");
 }
 
 }  // namespace

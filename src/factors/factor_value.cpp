@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -257,13 +258,21 @@ const std::shared_ptr<const MemorySpace>& value_space(const FactorValue& value) 
 
 bool equals_transpose(const Matrix& A) {
   if (A.rows() != A.cols()) return false;
-  for (Index j = 1; j < A.cols(); ++j) {
-    for (Index i = 0; i < j; ++i) {
-      if (std::bit_cast<std::uint64_t>(A(i, j)) != std::bit_cast<std::uint64_t>(A(j, i)))
-        return false;
+  // By tiles, so that a tile and its mirror image are in the cache.
+  constexpr Index kSide = 64;
+  std::atomic<bool> equal = true;
+  parallel_for((A.cols() + kSide - 1) / kSide, [&](Index panel) {
+    const Index end = std::min((panel + 1) * kSide, A.cols());
+    for (Index row = 0; row < end && equal; row += kSide) {
+      for (Index j = panel * kSide; j < end; ++j) {
+        for (Index i = row; i < std::min(row + kSide, j); ++i) {
+          if (std::bit_cast<std::uint64_t>(A(i, j)) != std::bit_cast<std::uint64_t>(A(j, i)))
+            equal = false;
+        }
+      }
     }
-  }
-  return true;
+  });
+  return equal;
 }
 
 FactorValue host_value(const FactorValue& value) {

@@ -5,10 +5,10 @@
 #include <bit>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "factors/arithmetic_coding.hpp"
+#include "factors/coded_streams.hpp"
 #include "factors/wavelet_transform.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
@@ -332,23 +332,13 @@ std::vector<std::uint8_t> encode_stream(const Layout& layout,
 void check_lengths(const Layout& layout,
                    std::span<const Index> lengths,
                    std::span<const std::uint8_t> data) {
-  const bool negative = std::any_of(lengths.begin(), lengths.end(), [](Index n) { return n < 0; });
-  require(
-      !negative && lengths.size() == layout.streams.size() &&
-          std::accumulate(lengths.begin(), lengths.end(), 0.0) == static_cast<double>(data.size()),
-      "wavelet coefficients: {} bytes in {} streams do not match {} lengths",
-      data.size(),
-      layout.streams.size(),
-      lengths.size());
+  coded_streams(data, lengths, layout.streams.size(), "wavelet coefficients");
 }
 
 Integers decode(const Layout& layout,
                 std::span<const Index> lengths,
                 std::span<const std::uint8_t> data) {
-  check_lengths(layout, lengths, data);
-  std::vector<std::size_t> begins{0};
-  for (const Index length : lengths)
-    begins.push_back(begins.back() + static_cast<std::size_t>(length));
+  const auto streams = coded_streams(data, lengths, layout.streams.size(), "wavelet coefficients");
   // The caller divides them into bands, which take up to 8 bytes more for each.
   require_memory(12.0 * static_cast<double>(layout.rows) * static_cast<double>(layout.cols),
                  "wavelet coefficients");
@@ -357,7 +347,7 @@ Integers decode(const Layout& layout,
   for (const std::size_t end : layout.step_ends) {
     parallel_for(static_cast<Index>(end - first), [&](Index k) {
       const std::size_t stream = first + static_cast<std::size_t>(k);
-      Decoder decoder(data.subspan(begins[stream], begins[stream + 1] - begins[stream]));
+      Decoder decoder(streams[stream]);
       code_stream(decoder, layout.streams[stream], values);
     });
     first = end;

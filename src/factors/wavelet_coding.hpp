@@ -32,8 +32,6 @@ inline double value_in_steps(std::int32_t q, const std::array<std::int8_t, 3>& s
 /// a step away: fewer bits for nearly the same error. Chosen on camera and ship, where 0.30 to 0.42
 /// differ by less than 1 %.
 inline constexpr double kRoundedUp = 0.35;
-/// Bytes of the length of a stream in a file.
-inline constexpr std::size_t kLengthBytes = 4;
 
 /// The coefficients of one kind: smooth, or details of one level in one direction or in both.
 struct Band {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/unit_columns.hpp"
+#include "factors/coded_streams.hpp"
 #include "factors/wavelet_coding.hpp"
 #include "factors/wavelet_transform.hpp"
 #include "matapprox/core/error.hpp"
@@ -58,7 +59,7 @@ constexpr Index kFewEntries = 20000;
 constexpr double kPerValue = 3;
 
 Index storage_bytes(const WaveletMatrix::Content& content) {
-  return static_cast<Index>(wavelets::kLengthBytes * content.lengths.size() + content.data.size());
+  return static_cast<Index>(kLengthBytes * content.lengths.size() + content.data.size());
 }
 
 BandValues band_values(const Eigen::Ref<const Integers, 0, Eigen::OuterStride<>>& q,

@@ -34,8 +34,8 @@ std::optional<std::vector<std::uint8_t>> compressed(std::span<const std::uint8_t
                                                     bool of_doubles,
                                                     std::size_t most) {
   lzma_options_lzma options;
-  // Level 6 takes two to three times as long, for 0 to 6 % fewer bytes on most of the matrices that
-  // were tried.
+  // Level 6 takes up to three times as long on most of the matrices that were tried, for 0 to 6 %
+  // fewer bytes.
   lzma_lzma_preset(&options, 1);
   // Tables for a window that is larger than the data would take most of the time of a short stream.
   options.dict_size = static_cast<std::uint32_t>(

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "factors/coded_streams.hpp"
 #include "factors/wavelet_coding.hpp"
 #include "factors/wavelet_transform.hpp"
 #include "matapprox/core/memory.hpp"
@@ -178,9 +179,7 @@ struct Coded {
   double squared_error = 0;  ///< sum over all coefficients
   std::vector<Index> lengths;
   std::vector<std::uint8_t> data;
-  double bytes() const {
-    return static_cast<double>(wavelets::kLengthBytes * lengths.size() + data.size());
-  }
+  double bytes() const { return static_cast<double>(kLengthBytes * lengths.size() + data.size()); }
 };
 
 Coded coded(const Layout& layout, const Quantized& q, double log_step) {
@@ -218,7 +217,7 @@ double sampled_bytes(const Layout& layout, const Quantized& q) {
     bytes(k) =
         weight * static_cast<double>(wavelets::encode_stream(layout, stream, q.values).size());
   });
-  return bytes.sum() + static_cast<double>(wavelets::kLengthBytes * layout.streams.size());
+  return bytes.sum() + static_cast<double>(kLengthBytes * layout.streams.size());
 }
 
 /// Narrows an interval of logarithms of steps to where a figure that rises or falls with the step

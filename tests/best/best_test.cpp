@@ -9,8 +9,11 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string>
 #include <thread>
 
+#include "factors/xz.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/random.hpp"
@@ -393,6 +396,33 @@ TEST(Best, WhatIsExactReachesATargetInAnyNorm) {
       EXPECT_GE(other.storage->bytes, found.approximation.storage().bytes) << other.name;
     }
   }
+}
+
+TEST(Best, CompressesAllDoublesWhereNothingIsSmaller) {
+  const DenseOperator noise(test::random_matrix(80, 90));
+  const BestResult found = best(noise, {.target_error = 1e-15});
+  const BestCandidate& chosen = found.candidates.at(found.chosen);
+  EXPECT_EQ(chosen.method, "exact");
+  EXPECT_EQ(found.measurement.relative_error, 0);
+  if (!xz::is_available()) GTEST_SKIP() << "this build has no liblzma";
+  EXPECT_EQ(chosen.name, "exact, compressed");
+  EXPECT_LT(found.approximation.storage().bytes, 0.95 * 8 * 80 * 90);
+}
+
+TEST(Best, ANamedMethodIsTriedInAnyCaseButNotItsVariants) {
+  const DenseOperator noise(test::random_matrix(80, 90));
+  BestOptions options{.budget = bytes_budget(5760), .methods = "hierarchical"};
+  const auto built = [&] {
+    std::map<std::string, bool> names;
+    for (const BestCandidate& each : best(noise, options).candidates)
+      names[each.name] = each.relative_error.has_value();
+    return names;
+  };
+  const auto found = built();
+  EXPECT_TRUE(found.at("hierarchical"));
+  EXPECT_FALSE(found.at("hierarchical, outliers"));
+  options.effort = BestEffort::kHigh;
+  EXPECT_TRUE(built().at("hierarchical, outliers"));
 }
 
 TEST(Best, OfZeroAndOfOneEntry) {

@@ -7,10 +7,10 @@
 
 #include "factors/xz.hpp"
 #include "matapprox/core/error.hpp"
-#include "matapprox/core/memory.hpp"
 #include "support/conversions.hpp"
 #include "support/expect_close.hpp"
 #include "support/known_spectrum.hpp"
+#include "support/thread_count.hpp"
 
 namespace matapprox {
 namespace {
@@ -82,17 +82,15 @@ TEST_F(Compressed, SeveralStreamsHaveTheSameBitsForAnyNumberOfThreads) {
   const Matrix A = cosines(1100, 64).replicate(1, 40);
   const auto made = CompressedMatrix::of(A);
   ASSERT_EQ(made->content().lengths.size(), 2U);
-  const int before = threads();
   const Matrix X = test::random_matrix(A.cols(), 2, 4);
   const Matrix expected = made->apply(X);
   for (const int count : {1, 2, 3}) {
-    set_threads(count);
+    const test::ThreadCount use(count);
     const CompressedMatrix C(made->content());
     EXPECT_SAME_BITS(all_columns(C, false), A);
     EXPECT_SAME_BITS(C.apply(X), expected);
     EXPECT_EQ(CompressedMatrix::of(A)->content().data, made->content().data);
   }
-  set_threads(before);
 }
 
 TEST_F(Compressed, RefusesWhatDoesNotFitTogether) {
@@ -104,7 +102,8 @@ TEST_F(Compressed, RefusesWhatDoesNotFitTogether) {
   };
   refuses([](auto& c) { c.rows = 0; });
   refuses([](auto& c) { c.rows = 21; });
-  refuses([](auto& c) { c.rows = Index{1} << 27; });
+  // A matrix of 2^25 entries may be in few bytes; one of more needs a byte for 32.
+  refuses([](auto& c) { c.rows = Index{1} << 21; });
   refuses([](auto& c) { c.symmetric = true; });
   refuses([](auto& c) { c.lengths.push_back(0); });
   refuses([](auto& c) { c.lengths = {-1}; });
@@ -122,6 +121,11 @@ TEST_F(Compressed, RefusesWhatDoesNotFitTogether) {
           ->content();
   EXPECT_THROW(CompressedMatrix{infinite}, InvalidArgument);
   EXPECT_THROW(made->apply(Matrix::Zero(20, 1)), InvalidArgument);
+}
+
+TEST_F(Compressed, AMatrixOfMoreThan32EntriesForEachByteIsNotStored) {
+  EXPECT_TRUE(CompressedMatrix::of(Matrix::Constant(4096, 1024, 2)));
+  EXPECT_FALSE(CompressedMatrix::of(Matrix::Constant(4097, 8192, 2)));
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ TEST(Findings, IsCloseBehindOnlyWithSimilarBytes) {
     return findings_of(comparison({row("cur", numbers, error), row("chord", 1000, 0.05)}))[0];
   };
   EXPECT_THAT(next_to_the_best(900, 0.051), HasSubstr("CUR (0.051) is close behind."));
-  EXPECT_THAT(next_to_the_best(300, 0.051),
-              HasSubstr("CUR (0.051 with 2,400 bytes) is close behind."));
+  EXPECT_THAT(next_to_the_best(300, 0.051), HasSubstr("The next is CUR, 0.051 with 2,400 bytes."));
   const auto exact = findings_of(comparison({row("hierarchical", 900, 0), row("cur", 900, 0.1)}));
   EXPECT_THAT(exact[0], HasSubstr("The next, CUR, has 0.1."));
 }

@@ -34,15 +34,19 @@ class CompressedMatrix {
     std::vector<std::uint8_t> data;  ///< the streams without gaps
   };
   enum class Decode { kNow, kOnFirstUse };
-  /// Throws InvalidArgument if the sizes do not fit together, a stream is damaged, or a value is
-  /// not finite, and NotAvailable if there is not enough memory, or in a build without liblzma
-  /// (MATAPPROX_WITH_LZMA); all but the first perhaps later if decompressing is postponed.
+  /// Throws InvalidArgument if the sizes do not fit together, there are more than 2^25 entries and
+  /// more than 32 for each byte of data, a stream is damaged, or a value is not finite, and
+  /// NotAvailable if there is not enough memory, or in a build without liblzma
+  /// (MATAPPROX_WITH_LZMA). If decompressing is postponed, the first product or column throws for
+  /// damage, values and memory.
   explicit CompressedMatrix(Content content, Decode decode = Decode::kNow);
 
   /// Returns A without loss in at most `most_bytes`; nothing if that is not possible, does not look
-  /// possible from the number of different values and a sample of 2048 to 8192 entries, or in a
-  /// build without liblzma. Cost: A once, and if it looks possible 0.35 s for each MB and thread,
-  /// less where values repeat. Throws Interrupted.
+  /// possible from the number of different values and a sample of 2048 to 8192 entries, would have
+  /// more entries for each byte than the constructor takes, or in a build without liblzma. A must
+  /// be finite, which is not checked here. Cost: A once, and if it looks possible up to 0.35 s for
+  /// each MB and thread; the result decompresses on its first use. Throws Interrupted within a
+  /// StopScope.
   static std::optional<CompressedMatrix> of(
       const Matrix& A, double most_bytes = std::numeric_limits<double>::infinity());
 
@@ -51,7 +55,7 @@ class CompressedMatrix {
   const Content& content() const { return content_; }
   /// Number of stored entries, and the bytes of the streams and of their lengths.
   Storage storage() const;
-  /// "compressed, upper triangle", "compressed by byte".
+  /// "compressed doubles", "compressed doubles, upper triangle".
   std::string description() const;
 
   /// Return A X and A^T X. Throw InvalidArgument if X has the wrong number of rows.

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 
+#include "factors/factor_value.hpp"
 #include "factors/quantizer.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/run_control.hpp"
@@ -35,25 +35,6 @@ Index values_of(const DenseTiles& tiles, Index row, Index rows, Index column, In
   return half ? rows * (rows + 1) / 2 : rows * columns;
 }
 
-/// True if A is exactly symmetric. Compares by tiles, so that a tile and its mirror image are in
-/// the cache.
-bool is_symmetric(const Matrix& A) {
-  if (A.rows() != A.cols()) return false;
-  constexpr Index kSide = 64;
-  std::atomic<bool> symmetric{true};
-  parallel_for((A.cols() + kSide - 1) / kSide, [&](Index panel) {
-    const Index column = panel * kSide;
-    const Index columns = std::min(kSide, A.cols() - column);
-    for (Index row = 0; row <= column && symmetric; row += kSide) {
-      const Index rows = std::min(kSide, A.rows() - row);
-      if (A.block(row, column, rows, columns) != A.block(column, row, columns, rows).transpose()) {
-        symmetric = false;
-      }
-    }
-  });
-  return symmetric;
-}
-
 /// Calls visit(row, rows, column, columns) for each stored tile.
 template <class Visit>
 void for_tiles(const DenseTiles& tiles, const Visit& visit) {
@@ -71,7 +52,7 @@ void for_tiles(const DenseTiles& tiles, const Visit& visit) {
 
 std::vector<DenseTiles> dense_forms(const Matrix& A) {
   std::vector<DenseTiles> forms;
-  DenseTiles tiles{A.rows(), A.cols(), is_symmetric(A), 64, 0};
+  DenseTiles tiles{A.rows(), A.cols(), equals_transpose(A), 64, 0};
   if (const int bits = integer_width(A); bits > 0) {
     forms.push_back(tiles);
     forms.back().bits = bits;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "factors/factor_value.hpp"
+#include "factors/xz.hpp"
 #include "matapprox/core/error.hpp"
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
@@ -29,16 +30,18 @@ constexpr double kWorthSparse = 0.6;
 /// Largest fraction of the bytes of the other forms at which a dictionary is chosen: products with
 /// integers of a few bits take less time.
 constexpr double kWorthADictionary = 0.95;
-/// The same for compressed doubles, whose products need the whole matrix in memory.
-constexpr double kWorthDecompressing = 0.45;
-/// If few values have a code that takes more than this part of their bits, they do not repeat in
-/// sequences, and doubles are not compressed to less.
-constexpr double kRepeatsInSequences = 0.2;
 /// The same for those of the sparse form, whose products take a multiplication for each nonzero
 /// instead of one for each entry; a SparseOperator with at most this share of nonzeros stays
 /// sparse.
 constexpr double kWorthADenseProduct = 0.5;
 constexpr double kStaysSparse = 0.25;
+/// Largest fraction of the bytes of the other forms at which doubles are compressed: products need
+/// the whole matrix in memory. Of two matrices, the inverse of a Laplacian is expected to take less
+/// and does, a scaled covariance more.
+constexpr double kWorthDecompressing = 0.45;
+/// If few values have a code that takes more than this part of their bits, they do not repeat in
+/// sequences, and doubles are not compressed to less.
+constexpr double kRepeatsInSequences = 0.2;
 
 /// A in memory: dense, sparse or both.
 struct Entries {
@@ -114,8 +117,12 @@ const char* why_impossible(ExactForm form) {
     return "neither diagonals nor antidiagonals, of the matrix or of blocks of equal size, repeat "
            "one value each";
   }
-  if (form == ExactForm::kCompressed)
-    return "this build has no liblzma; configure it with MATAPPROX_WITH_LZMA=ON";
+  if (form == ExactForm::kCompressed) {
+    return xz::is_available()
+               ? "its streams would have more than 2^31 bytes, or less than one for 32 entries of "
+                 "more than 2^25: ask for form auto"
+               : "this build has no liblzma; configure it with MATAPPROX_WITH_LZMA=ON";
+  }
   if (form == ExactForm::kDictionary) return "the entries have more than 4096 different values";
   return "the entries are not integers within 2^31 and 2^16 of each other";
 }
