@@ -27,7 +27,7 @@ constexpr double kDefaultTarget = 0.01;
 constexpr double kTimeToTimeProducts = 1;
 constexpr double kTimedColumns = 130;
 constexpr double kSlowProducts = 2e9;
-/// Bytes of doubles that are compressed, in up to 12 s with two threads: 0.35 s for each MB and
+/// Bytes of doubles that are compressed, in up to 15 s with two threads: 0.45 s for each MB and
 /// thread.
 constexpr double kMaxToCompress = 0x1p26;
 /// Largest relative error of an exact store that is due to rounding of products.

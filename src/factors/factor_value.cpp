@@ -258,7 +258,7 @@ const std::shared_ptr<const MemorySpace>& value_space(const FactorValue& value) 
 
 bool equals_transpose(const Matrix& A) {
   if (A.rows() != A.cols()) return false;
-  // By tiles, so that a tile and its mirror image are in the cache.
+  // Tiles are compared, so that each and its mirror image are in the cache.
   constexpr Index kSide = 64;
   std::atomic<bool> equal = true;
   parallel_for((A.cols() + kSide - 1) / kSide, [&](Index panel) {

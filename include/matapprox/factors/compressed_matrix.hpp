@@ -18,9 +18,9 @@ namespace matapprox {
 /// of a matrix that equals its transpose is stored.
 ///
 /// Stores the bytes of the streams and 4 for the length of each. They are decompressed once, when
-/// the factor is made or first used, at about 60 MB/s a thread, into the 8 m n bytes of the matrix.
-/// A product with one vector takes m n multiplications. Results are bit-identical for any number of
-/// threads and of other columns.
+/// the factor is made or first used, into the 8 m n bytes of the matrix: 20 MB/s a thread where
+/// little is gained, 900 where nearly all repeats. A product with one vector takes m n
+/// multiplications. Results are bit-identical for any number of threads and of other columns.
 class CompressedMatrix {
  public:
   /// The content as a file holds it (docs/file-format.md, kind `compressed`).
@@ -44,7 +44,7 @@ class CompressedMatrix {
   /// Returns A without loss in at most `most_bytes`; nothing if that is not possible, does not look
   /// possible from the number of different values and a sample of 2048 to 8192 entries, would have
   /// more entries for each byte than the constructor takes, or in a build without liblzma. A must
-  /// be finite, which is not checked here. Cost: A once, and if it looks possible up to 0.35 s for
+  /// be finite, which is not checked here. Cost: A once, and if it looks possible up to 0.45 s for
   /// each MB and thread; the result decompresses on its first use. Throws Interrupted within a
   /// StopScope.
   static std::optional<CompressedMatrix> of(
