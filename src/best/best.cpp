@@ -70,7 +70,7 @@ Prediction try_all(const LinearOperator& A,
                    Trials& trials) {
   const bool in_bytes = options.budget.unit != StorageBudget::Unit::kNumbers;
   Prediction prediction;
-  const choosing::MatrixTraits traits = choosing::traits_of(A, facts, control);
+  choosing::MatrixTraits traits = choosing::traits_of(A, facts, control);
   const bool tries_exact = choosing::takes_part("exact", options) && (traits.held || traits.listed);
   const auto exact_ends_it = [&] {
     trials.try_method(choosing::exact_store(options));
@@ -102,6 +102,9 @@ Prediction try_all(const LinearOperator& A,
   }
   if (tries_exact && !exact_first && exact_ends_it()) return prediction;
   const choosing::Situation now{A, facts, traits, options, trials, prediction};
+  if (choosing::compares_orders(traits, options)) {
+    traits.spectral_gain = choosing::spectral_gain(now, control, trials);
+  }
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {
     std::string why;
     if (options.budget.is_set() && !now.all_asked_for() &&

@@ -93,6 +93,13 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
   if (traits.points || (reads_all && !traits.sparse)) {
     add("toeplitz", "toeplitz", {}, Precision::kDouble);
   }
+  const auto add_spectral = [&] {
+    add("hierarchical, order spectral",
+        "hierarchical",
+        {{"order", "spectral"}},
+        Precision::kDouble);
+  };
+  if (traits.spectral_first()) add_spectral();
   add(traits.points ? "hierarchical, order points" : "hierarchical",
       "hierarchical",
       {},
@@ -113,12 +120,9 @@ std::vector<BestCandidate> counted_in_bytes(const MatrixTraits& traits,
     add("butterfly", "butterfly", {}, Precision::kDouble);
     add("hierarchical, outliers", "hierarchical", {{"outliers", "true"}}, Precision::kDouble);
   }
-  if (traits.held && traits.square &&
+  if (!traits.spectral_first() && traits.held && traits.square &&
       (high || traits.sparse || (traits.symmetric && !traits.points && !traits.local))) {
-    add("hierarchical, order spectral",
-        "hierarchical",
-        {{"order", "spectral"}},
-        Precision::kDouble);
+    add_spectral();
   }
   if (traits.held && traits.square && (high || traits.sparse)) {
     add("hierarchical, order rcm", "hierarchical", {{"order", "rcm"}}, Precision::kDouble);
@@ -193,6 +197,12 @@ MatrixTraits traits_of(const LinearOperator& A,
   traits.large = std::min(A.rows(), A.cols()) >= kLargeOrder;
   traits.local = traits.held && traits.square && traits.large && !traits.points && is_local(A);
   return traits;
+}
+
+bool compares_orders(const MatrixTraits& traits, const BestOptions& options) {
+  return traits.large && traits.held && traits.symmetric && !traits.sparse && !traits.points &&
+         !traits.local && options.effort != BestEffort::kHigh &&
+         options.budget.unit != StorageBudget::Unit::kNumbers && takes_part("hierarchical", options);
 }
 
 bool takes_part(const std::string& method, const BestOptions& options) {

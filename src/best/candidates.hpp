@@ -24,7 +24,19 @@ struct MatrixTraits {
   bool in_memory = false;     ///< its entries are in memory
   bool listed = false;        ///< its nonzeros are a list in memory
   bool time_limited = false;  ///< the time is limited
+  /// By a sample, blocks in spectral order are this many times nearer than in the given order.
+  double spectral_gain = 1;
+  bool spectral_first() const { return spectral_gain >= kClearlyNearer; }
+
+ private:
+  /// Chosen on Matern, Gaussian and exponential kernels in 1 to 20 dimensions, covariances and block
+  /// models of order 2000 to 6000: gains of 2.2 and more were confirmed by the whole matrix, those
+  /// between 1 and 1.4 in half of the cases, those below 1 never.
+  static constexpr double kClearlyNearer = 2;
 };
+
+/// True if both orders of rows and columns have to be compared.
+bool compares_orders(const MatrixTraits& traits, const BestOptions& options);
 
 MatrixTraits traits_of(const LinearOperator& A,
                        const MatrixFacts& facts,
@@ -89,6 +101,9 @@ struct Situation {
   /// Relative error that a candidate has to reach: the target, else that of the best so far.
   double wanted_error() const;
 };
+
+/// The value of MatrixTraits::spectral_gain; 1 if the sample cannot be fitted or was stopped.
+double spectral_gain(const Situation& now, const RunControl& control, Trials& trials);
 
 /// Reason why a candidate is not worth its time, by the rule of its method; empty if it is. Notes
 /// the predictions for low rank. Throws Interrupted.

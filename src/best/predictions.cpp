@@ -169,6 +169,14 @@ std::string why_not_truncated_svd(const Situation& now, BestCandidate& candidate
   return lost ? "cannot be as near in as few bytes, by its singular values" : "";
 }
 
+/// Compares two orders of rows by a sample.
+std::string why_not_order(const Situation& now, const BestCandidate& candidate) {
+  if (has_option(candidate, "order")) {
+    return now.traits.spectral_gain < 1 ? "the given order is nearer, by a sample of the rows" : "";
+  }
+  return now.traits.spectral_first() ? "the spectral order is nearer, by a sample of the rows" : "";
+}
+
 }  // namespace
 
 std::optional<RunResult> leading_triplets(const LinearOperator& A,
@@ -239,6 +247,18 @@ void try_triplets(const RunResult& triplets, const BestOptions& options, Trials&
   }
 }
 
+double spectral_gain(const Situation& now, const RunControl& control, Trials& trials) {
+  try {
+    return spectral_order_gain(
+        now.A, now.useful_bytes(), now.options.target_error, now.options.seed, control);
+  } catch (const Interrupted&) {
+    trials.mark_interrupted();
+  } catch (const Error&) {
+    // The fits to the whole matrix report it.
+  }
+  return 1;
+}
+
 double Situation::useful_bytes() const {
   return options.budget.is_set() ? options.budget.bytes(facts.rows, facts.cols)
                                  : trials.least_bytes();
@@ -282,6 +302,7 @@ std::string why_not(const Situation& now, BestCandidate& candidate) {
       return outlier_error_estimate(now.A, bytes, now.options.seed);
     });
   }
+  if (candidate.method == "hierarchical") return why_not_order(now, candidate);
   if (candidate.method == "wavelet") {
     const double entries = static_cast<double>(now.A.rows()) * static_cast<double>(now.A.cols());
     const double factor = entries <= kSmallForWavelets ? kMayBeNearerIfSmall : kMayBeNearer;

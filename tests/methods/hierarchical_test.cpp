@@ -416,28 +416,61 @@ TEST(LeadingSquares, LeaveWhatIsNegligible) {
 // For a large block the search finds the leading squares; an abandoned search leaves lower bounds
 // of them.
 TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
-  using Search = blocks::BlockSource::Search;
   const Matrix A = line_kernel(1300);
   const Vector all = kernels::symmetric_eigen(A).values.cwiseAbs2().reverse();  // from LAPACK
   const blocks::HeldMatrix source(A, 0, true, 1);
   blocks::BlockTree tree(source, 600, 1);
   const double least = all(40);
-  source.find_spectrum(tree.root(), 48, least, [](const Vector& squares, double /*rest*/) {
-    return squares.size() > 20 ? Search::kGiveUp : Search::kContinue;
-  });
+  source.find_spectrum(
+      tree.root(), 48, least, [](const Vector& squares) { return squares.size() > 20; });
   EXPECT_EQ(tree.root().squares.size(), 0);
   const Vector bounds = tree.root().square_bounds;
   ASSERT_GT(bounds.size(), 20);
   EXPECT_GE(bounds(0), 0.05 * all(0));
   EXPECT_LE((bounds - all.head(bounds.size())).maxCoeff(), 1e-10 * all(0));
 
-  const auto never = [](const Vector& /*squares*/, double /*rest*/) { return Search::kContinue; };
-  source.find_spectrum(tree.root(), 48, least, never);
+  source.find_spectrum(tree.root(), 48, least, [](const Vector& /*squares*/) { return false; });
   const Vector found = tree.root().squares;
   ASSERT_GT(found.size(), 40);
   EXPECT_LE(
       (found - all.head(found.size())).head(40).cwiseQuotient(all.head(40)).cwiseAbs().maxCoeff(),
       0.03);
+}
+
+// Bounds that blocks get from their parts are below the squares of LAPACK. Those of some blocks on
+// the diagonal are above the squares of each part, because the rest of such a block has low rank. If
+// all parts are equal, the whole has no more of them than each part.
+TEST(RateDistortion, BoundsFromPartsHold) {
+  const Matrix line = line_kernel(700);
+  const Matrix wide = Matrix(line.topRows(300));
+  Index ruled_out = 0;
+  const Matrix alike = test::with_singular_values(125, 125, Vector::Ones(12)).replicate(4, 4);
+  for (const Matrix* A : {&line, &wide, &alike}) {
+    const blocks::HeldMatrix source(*A, 0, A == &line, 1);
+    for (const double price : {1e-6, 1e-9, 1e-11}) {
+      blocks::BlockTree tree(source, 32, 1);
+      blocks::RateDistortion choices(tree, {3, 4, 6, 8, 12, 16, 32, 64}, 12);
+      choices.at_price(price, {});
+      for (std::size_t level = 0; level < tree.levels().size(); ++level) {
+        for (const blocks::Node& node : tree.levels()[level]) {
+          const Index known = node.square_bounds.size();
+          if (known <= 8) continue;
+          const Matrix block = A->block(node.row, node.column, node.rows, node.columns);
+          const Vector all = kernels::singular_values(block).cwiseAbs2();
+          const Index count = std::min(known, all.size());
+          EXPECT_LE((node.square_bounds.head(count) - all.head(count)).maxCoeff(), 1e-13 * all(0));
+          EXPECT_LE(node.square_bounds.tail(known - count).sum(), 1e-13 * all(0));
+          double of_parts = 0;
+          for (Index c = 0; c < node.children; ++c) {
+            const Vector& bounds = tree.child(level, node, c).square_bounds;
+            if (bounds.size() > 8) of_parts = std::max(of_parts, bounds(8));
+          }
+          ruled_out += node.squares.size() == 0 && node.square_bounds(8) > 1.01 * of_parts;
+        }
+      }
+    }
+  }
+  EXPECT_GT(ruled_out, 0);
 }
 
 // For values in doubles the error is at most the tolerance and at least half of it.

@@ -95,6 +95,17 @@ Approximation hierarchical(const LinearOperator& A,
                            const HierarchicalOptions& options = {},
                            const RunControl& control = {});
 
+/// How many times nearer hierarchical() is expected to be with order spectral than with order natural
+/// in as many bytes or, if `bytes` is infinite, in how many times fewer bytes it is expected to reach
+/// the relative Frobenius error `tolerance`: the ratio for every k-th row and column of a square A,
+/// 256 to 1024 of them, with 1 / k of the bytes. Cost: two fits to the sample. Throws like
+/// hierarchical().
+double spectral_order_gain(const LinearOperator& A,
+                           double bytes,
+                           double tolerance,
+                           std::uint64_t seed,
+                           const RunControl& control = {});
+
 /// Estimate of the relative Frobenius error of hierarchical() with outliers within that many bytes,
 /// from a sample of at most 128 x 128 entries: that of its R at low rank and of its S; 1 if nothing
 /// stands out. A must be in memory. Cost: some 10 ms.

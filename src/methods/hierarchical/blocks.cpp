@@ -250,9 +250,9 @@ constexpr double kFarBelow = 0.1;
 /// Number of random columns at first; each time 1 / kAddedPart of the present number is added.
 constexpr Index kFirstColumns = 16;
 constexpr Index kAddedPart = 2;
-/// Samples that rule out a large block early: side of the smallest one, and columns of the next.
-constexpr Index kSampleSide = 512;
-constexpr Index kSampledColumns = 1024;
+/// Smaller side from which on the range of a block is kept for the next search. All that are kept
+/// take at most about the memory of the matrix.
+constexpr Index kKeptRange = 512;
 /// Accuracy of a difference from the energy of a block, relative to that energy.
 constexpr double kRestAccuracy = 1e-13;
 /// Most that rounding adds to a square from a Gram matrix, relative to the largest one.
@@ -262,110 +262,53 @@ bool is_small(Index side, Index count) {
   return side <= kAlwaysSmall || (side <= kMayBeSmall && 3 * count >= side) || count >= side;
 }
 
-/// Finds the range of a block, m x n, from Gaussian columns, some at a time [HMT11, 4.4]. Cost of
-/// each column: two products and O((m + n) k) operations, k being the number of present columns.
-class RangeFinder {
- public:
-  /// Keeps references to both.
-  RangeFinder(const ConstBlock& B, const Sketch& sketch) : B_(B), sketch_(sketch) {}
-
-  void add_columns() {
-    const Index known = Q_.cols();
-    const Index side = std::min(B_.rows(), B_.cols());
-    const Index added = std::min(std::max(kFirstColumns, known / kAddedPart), side - known);
-    Matrix space;
-    Matrix Y = kernels::product(B_, sketch_.columns(B_.cols(), known, added, space));
-    for (int twice = 0; twice < 2 && known > 0; ++twice) {
-      Y -= kernels::product(Q_, kernels::transpose_product(Q_, Y));
-      if (twice == 0) Y = kernels::thin_qr(std::move(Y));
-    }
-    append_columns(Q_, kernels::thin_qr(std::move(Y)));
-    // Q^T B is computed and its few rows transposed: that product reads B in place.
-    append_columns(BtQ_, kernels::transpose_product(Q_.rightCols(added), B_).transpose());
-  }
-  Index columns() const { return Q_.cols(); }
-  /// Lower bounds of the leading squares of B.
-  Vector squares() const {
-    const Vector found = squares_of(BtQ_, false);
-    return (found.array() - kGramRounding * found(0)).cwiseMax(0.0);
-  }
-  /// The same after one step of subspace iteration, with one more product.
-  Vector refined_squares() const {
-    return squares_of(kernels::product(B_, kernels::thin_qr(BtQ_)), false);
-  }
-
- private:
-  const ConstBlock& B_;
-  const Sketch& sketch_;
-  Matrix Q_;
-  Matrix BtQ_;
-};
-
-/// Lower bounds of leading squares, until `judge` ends the search or a Gram matrix is cheaper.
-Vector bounds_of_squares(const ConstBlock& B,
-                         const Sketch& sketch,
-                         const BlockSource::Judge& judge) {
-  RangeFinder range(B, sketch);
-  const double energy = B.squaredNorm();
-  Vector squares;
-  for (auto search = BlockSource::Search::kContinue;
-       search == BlockSource::Search::kContinue &&
-       !is_small(std::min(B.rows(), B.cols()), range.columns());) {
-    range.add_columns();
-    squares = range.squares();
-    search = judge(squares, std::max(energy - squares.sum(), 0.0));
-  }
-  return squares;
-}
-
-/// Finds the leading squares: all that matter, if the others are negligible or far below `least`;
-/// else at least `count`. If `judge` gives up, returns nothing, and only `bounds` are known.
-std::optional<LeadingSquares> squares_by_range(const ConstBlock& B,
-                                               Index count,
-                                               double energy,
-                                               double least,
-                                               const Sketch& sketch,
-                                               const BlockSource::Judge& judge,
-                                               Vector& bounds) {
-  RangeFinder range(B, sketch);
-  for (;;) {
-    range.add_columns();
-    bounds = range.squares();
-    const double rest = std::max(energy - bounds.sum(), 0.0);
-    if (rest <= kSearchedRest * least) return LeadingSquares{bounds, rest};
-    if (judge(bounds, rest) == BlockSource::Search::kGiveUp) return std::nullopt;
-    const Index kept = bounds.size() - kSpectrumOversampling;
-    const bool is_all = range.columns() == std::min(B.rows(), B.cols());
-    if (kept >= count || is_all || bounds(kept) < kFarBelow * least) {
-      return LeadingSquares{range.refined_squares().head(kept)};
-    }
-  }
-}
-
-/// About kSampleSide equally spaced rows and columns of B. No singular value of the sample is
-/// larger than that of B.
-Matrix sample_of(const ConstBlock& B) {
-  const Index down = std::max<Index>(1, B.rows() / kSampleSide);
-  const Index across = std::max<Index>(1, B.cols() / kSampleSide);
-  return B(Eigen::seqN(0, B.rows() / down, down), Eigen::seqN(0, B.cols() / across, across));
-}
-
-/// The same for columns alone, as a view of B.
-ConstBlock sampled_columns(const ConstBlock& B) {
-  const Index step = std::max<Index>(1, B.cols() / kSampledColumns);
-  return Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>(
-      B.data(), B.rows(), B.cols() / step, Eigen::OuterStride<>(step * B.outerStride()));
-}
-
-/// Computes the largest squares by one step of subspace iteration, with three products; used where
-/// squares from a Gram matrix are too inaccurate.
-Vector accurate_leading_squares(const ConstBlock& B, Index count, const Sketch& sketch) {
-  const Index columns = std::min(count + kSpectrumOversampling, std::min(B.rows(), B.cols()));
+/// Extends the range of a block, m x n, by Gaussian columns [HMT11, 4.4]. Cost of each column: two
+/// products and O((m + n) k) operations, k being the number of present columns.
+void extend(Range& range, const ConstBlock& B, const Sketch& sketch, Index added) {
+  const Index known = range.Q.cols();
   Matrix space;
-  const Matrix Q =
-      kernels::thin_qr(kernels::product(B, sketch.columns(B.cols(), 0, columns, space)));
-  const Matrix P = kernels::thin_qr(kernels::transpose_product(B, Q));
-  return squares_of(kernels::product(B, P), true).head(count);
+  Matrix Y = kernels::product(B, sketch.columns(B.cols(), known, added, space));
+  for (int twice = 0; twice < 2 && known > 0; ++twice) {
+    Y -= kernels::product(range.Q, kernels::transpose_product(range.Q, Y));
+    if (twice == 0) Y = kernels::thin_qr(std::move(Y));
+  }
+  append_columns(range.Q, kernels::thin_qr(std::move(Y)));
+  // Q^T B is computed and its few rows transposed: that product reads B in place.
+  append_columns(range.BtQ,
+                 kernels::transpose_product(range.Q.rightCols(added), B).transpose());
+}
+
+/// Extends the range of a node until it has the leading squares: all that matter, if the others are
+/// negligible or far below `least`; else at least `count`. If `judge` ends the search, returns
+/// nothing, and only the node's bounds are known. `accurate`: squares of a Gram matrix lack digits.
+std::optional<LeadingSquares> squares_by_range(Node& node,
+                                               const ConstBlock& B,
+                                               Index count,
+                                               double least,
+                                               bool accurate,
+                                               const Sketch& sketch,
+                                               const BlockSource::Judge& judge) {
+  const bool rest_is_known = kSearchedRest * least > kRestAccuracy * node.energy;
+  const double rounding = accurate ? 0 : kGramRounding;
+  Range& range = node.range;
+  if (range.Q.cols() == 0) extend(range, B, sketch, std::min(kFirstColumns, node.smaller_side()));
+  for (;;) {
+    const Index columns = range.Q.cols();
+    const Vector found = squares_of(range.BtQ, accurate);
+    const Vector bounds = (found.array() - rounding * found(0)).cwiseMax(0.0);
+    node.raise_square_bounds(bounds);
+    const double rest = std::max(node.energy - bounds.sum(), 0.0);
+    if (rest_is_known && rest <= kSearchedRest * least) return LeadingSquares{bounds, rest};
+    if (judge(bounds)) return std::nullopt;
+    const Index kept = columns - kSpectrumOversampling;
+    if (kept >= count || columns == node.smaller_side() || bounds(kept) < kFarBelow * least) {
+      // One step of subspace iteration.
+      const Matrix refined = kernels::product(B, kernels::thin_qr(range.BtQ));
+      return LeadingSquares{squares_of(refined, accurate).head(kept)};
+    }
+    const Index added = std::max(kFirstColumns, columns / kAddedPart);
+    extend(range, B, sketch, std::min(added, node.smaller_side() - columns));
+  }
 }
 
 }  // namespace
@@ -393,55 +336,45 @@ void HeldMatrix::describe(Node& node, double /*least*/) const {
   node.described = true;
 }
 
-/// True if samples of a large block suffice to rule it out.
-bool HeldMatrix::is_hopeless(Node& node, const ConstBlock& B, const Judge& judge) const {
-  const auto is_seen = [&](const ConstBlock& part) {
-    node.raise_square_bounds(bounds_of_squares(part, sketch_, judge));
-    return judge(node.square_bounds, 0) == Search::kGiveUp;
-  };
-  if (node.smaller_side() < 2 * kSampleSide) return false;
-  if (is_seen(sample_of(B))) return true;
-  return node.smaller_side() >= 2 * kSampledColumns && node.square_bounds.size() > kFirstColumns &&
-         is_seen(sampled_columns(B));
-}
-
 void HeldMatrix::find_spectrum(Node& node, Index count, double least, const Judge& judge) const {
   if (node.complete) return;
   Matrix none;
   const ConstBlock B = block(node, none);
   LeadingSquares found;
+  bool accurate = false;
   if (node.smaller_side() <= kAlwaysSmall) {
     found = squares_down_to(B, least);
   } else if (is_small(node.smaller_side(), count)) {
     found = {squares_of(B, false), 0, true};
-  } else if (is_hopeless(node, B, judge)) {
-    return;
-  } else if (kSearchedRest * least > kRestAccuracy * node.energy) {
-    Vector bounds;
-    const auto by_range = squares_by_range(B, count, node.energy, least, sketch_, judge, bounds);
-    node.raise_square_bounds(bounds);
-    if (!by_range) return;
-    found = *by_range;
   } else {
-    found.values = accurate_leading_squares(B, count, sketch_);
+    accurate = least < kGramAccuracy * node.energy;
+    const auto by_range = squares_by_range(node, B, count, least, accurate, sketch_, judge);
+    if (by_range) found = *by_range;
+    if (node.smaller_side() < kKeptRange) node.range = {};
+    if (!by_range) return;
   }
   node.set_squares(found.values);
   node.rest = found.rest;
   node.complete = found.complete;
-  node.accurate = false;
+  node.accurate = accurate;
   refine_spectrum(node, least);
 }
 
+/// Squares that a search found have the digits that it needed; those of a later, smaller `least` may
+/// need more.
 void HeldMatrix::refine_spectrum(Node& node, double least) const {
   if (node.accurate || !below_gram_accuracy(node.squares, least)) return;
-  Matrix none;
-  const ConstBlock B = block(node, none);
   const Index known = node.squares.size();
-  node.complete = node.complete || is_small(node.smaller_side(), known);
-  node.set_squares(node.complete ? squares_of(B, true)
-                                 : accurate_leading_squares(B, known, sketch_));
-  node.rest = node.complete ? 0 : -1;
-  node.accurate = true;
+  if (node.complete || is_small(node.smaller_side(), known)) {
+    Matrix none;
+    node.set_squares(squares_of(block(node, none), true));
+    node.complete = true;
+    node.rest = 0;
+    node.accurate = true;
+  } else {
+    find_spectrum(node, known, least, [](const Vector& /*squares*/) { return false; });
+  }
+  if (node.complete) node.range = {};
 }
 
 Triplets HeldMatrix::triplets(const Node& /*node*/) const {

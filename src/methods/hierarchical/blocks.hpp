@@ -48,6 +48,12 @@ struct LeftVectors {
   bool accurate = false;  ///< up to rounding, not only to the precision of 16 bits
 };
 
+/// A basis Q of most of the range of a block B, with orthonormal columns, and B^T Q.
+struct Range {
+  Matrix Q;
+  Matrix BtQ;
+};
+
 /// Known data of a block that have a fixed size.
 struct NodeState {
   Index row = 0;
@@ -75,6 +81,7 @@ struct NodeState {
   /// Lower bound of its cost with its children, whatever the unknown squares are.
   double least_cost = 0;
   bool divided = false;  ///< the children are considered at the current price
+  double bounds_of_children = 0;  ///< sum of their square_bounds from which those of the node are
 
   Index smaller_side() const { return rows < columns ? rows : columns; }
   Index larger_side() const { return rows < columns ? columns : rows; }
@@ -86,6 +93,7 @@ struct Node : NodeState {
   Vector squares;        ///< squared singular values, descending, as many as were requested
   Vector tails;          ///< sums of the squares from each index on
   Vector square_bounds;  ///< lower bounds of the squares of large nodes
+  Range range;           ///< kept for large nodes of a stored matrix: the next search extends it
   /// Vectors of the last encoding, reused if the same choice is made again.
   mutable LeftVectors left;
 
@@ -120,16 +128,10 @@ class BlockSource {
   /// Computes the energy, the sizes of the entries and whatever else is obtained with them. Squares
   /// below `least` need not be distinguished from zero.
   virtual void describe(Node& node, double least) const = 0;
-  /// Verdict on a search, given lower bounds of some leading squares.
-  enum class Search {
-    kContinue,
-    kGiveUp,      ///< the node cannot gain anything
-    kCannotTell,  ///< more of these squares cannot show that either
-  };
-  /// `rest`: sum of all other squares of the same block.
-  using Judge = std::function<Search(const Vector& squares, double rest)>;
+  /// True if a node cannot gain anything, given lower bounds of some leading squares.
+  using Judge = std::function<bool(const Vector& squares)>;
   /// Gives the node at least its `count` largest squared singular values, or all of at least about
-  /// `least`. If `judge` returns kGiveUp, the node may get lower bounds only.
+  /// `least`. If `judge` returns true, the node may get lower bounds only.
   virtual void find_spectrum(Node& node, Index count, double least, const Judge& judge) const = 0;
   /// Recomputes the known squares with more digits if `least` is below their accuracy.
   virtual void refine_spectrum(Node& node, double least) const = 0;
@@ -273,8 +275,6 @@ class HeldMatrix final : public BlockSource {
   ConstBlock block(const Node& node, Matrix& space) const override;
 
  private:
-  bool is_hopeless(Node& node, const ConstBlock& B, const Judge& judge) const;
-
   const Matrix& A_;
   int top_;
   bool symmetric_;

@@ -22,9 +22,9 @@ namespace {
 
 constexpr Index kTripletOversampling = 16;
 constexpr int kPowerSteps = 2;
-/// A subspace contains the triplets well enough if its remainder is at most this fraction of the
-/// triplets'.
-constexpr double kNegligibleLeft = 0.05;
+/// A subspace contains the triplets well enough if it adds at most this fraction to the squared
+/// error.
+constexpr double kNegligiblyMore = 0.005;
 
 /// A subspace that nearly contains the leading left singular vectors of B.
 struct Subspace {
@@ -32,22 +32,35 @@ struct Subspace {
   Matrix QtB;  ///< Q^T B
 };
 
-/// Computed from Gaussian columns, and by subspace iteration if those do not suffice.
-Subspace leading_subspace(const ConstBlock& B, Index count, std::uint64_t seed) {
-  const Index width = std::min(count + kTripletOversampling, std::min(B.rows(), B.cols()));
-  const Matrix start = random_normal_matrix(seed, RandomStream::kSketch, B.cols(), width);
-  Matrix Q = kernels::thin_qr(kernels::product(B, start));
-  Matrix QtB = kernels::transpose_product(Q, B);
-  const double left = B.squaredNorm() - QtB.squaredNorm();
-  const Matrix gram = kernels::product(kernels::Trans::kNo, QtB, kernels::Trans::kYes, QtB);
-  const double dropped = kernels::symmetric_eigenvalues(gram).head(width - count).sum();
-  if (left > kNegligibleLeft * dropped) {
-    for (int step = 0; step < kPowerSteps; ++step) {
-      Q = kernels::thin_qr(kernels::product(B, kernels::thin_qr(QtB.transpose())));
-      QtB = kernels::transpose_product(Q, B);
-    }
+/// True if the subspace leaves so little of the `count` leading triplets, whose squares are
+/// `squares`, that the best approximation from it has nearly the least error of that rank.
+bool nearly_contains(const Subspace& space,
+                     const ConstBlock& B,
+                     Index count,
+                     const Vector& squares) {
+  const Matrix gram =
+      kernels::product(kernels::Trans::kNo, space.QtB, kernels::Trans::kYes, space.QtB);
+  const Vector found = kernels::symmetric_eigenvalues(gram).reverse().head(count);
+  const Vector wanted = squares.head(count);
+  return (wanted - found).cwiseMax(0.0).sum() <=
+         kNegligiblyMore * std::max(B.squaredNorm() - wanted.sum(), 0.0);
+}
+
+/// Computed from the range that a search has left, else from Gaussian columns, and by subspace
+/// iteration if those do not suffice.
+Subspace leading_subspace(const ConstBlock& B, const Node& node, Index count, std::uint64_t seed) {
+  Subspace found{node.range.Q, node.range.BtQ.transpose()};
+  if (found.Q.cols() < count) {
+    const Index width = std::min(count + kTripletOversampling, std::min(B.rows(), B.cols()));
+    const Matrix start = random_normal_matrix(seed, RandomStream::kSketch, B.cols(), width);
+    found.Q = kernels::thin_qr(kernels::product(B, start));
+    found.QtB = kernels::transpose_product(found.Q, B);
   }
-  return {std::move(Q), std::move(QtB)};
+  for (int step = 0; step < kPowerSteps && !nearly_contains(found, B, count, node.squares); ++step) {
+    found.Q = kernels::thin_qr(kernels::product(B, kernels::thin_qr(found.QtB.transpose())));
+    found.QtB = kernels::transpose_product(found.Q, B);
+  }
+  return found;
 }
 
 /// Least ratio of the eigenvalues of B B^T for taking left singular vectors from it. Their error is
@@ -57,7 +70,8 @@ constexpr double kMinGramRatio = 1e-12;
 
 /// The `count` leading left singular vectors of B, m x n, up to rounding if `accurate`: from B
 /// itself, or from its projection onto a subspace that nearly contains them.
-Matrix left_vectors(const ConstBlock& B, Index count, bool accurate, std::uint64_t seed) {
+Matrix left_vectors(
+    const ConstBlock& B, const Node& node, Index count, bool accurate, std::uint64_t seed) {
   const auto leading_of = [count, accurate](const Matrix& C) {
     if (accurate || C.rows() > C.cols()) return Matrix(kernels::svd(C).U.leftCols(count));
     kernels::SymmetricEigen pairs =
@@ -69,17 +83,20 @@ Matrix left_vectors(const ConstBlock& B, Index count, bool accurate, std::uint64
     return Matrix(pairs.vectors.rightCols(count).rowwise().reverse());
   };
   if (std::min(B.rows(), B.cols()) <= 2 * (count + kTripletOversampling)) return leading_of(B);
-  const Subspace found = leading_subspace(B, count, seed);
+  const Subspace found = leading_subspace(B, node, count, seed);
   return kernels::product(found.Q, leading_of(found.QtB));
 }
 
 /// Eigenpairs of a symmetric B with the `count` largest |values|.
-LeftVectors leading_eigenpairs(const ConstBlock& B, Index count, std::uint64_t seed) {
+LeftVectors leading_eigenpairs(const ConstBlock& B,
+                               const Node& node,
+                               Index count,
+                               std::uint64_t seed) {
   kernels::SymmetricEigen all;
   if (B.rows() <= 2 * (count + kTripletOversampling)) {
     all = kernels::symmetric_eigen(Matrix(B));
   } else {
-    const Subspace found = leading_subspace(B, count, seed);
+    const Subspace found = leading_subspace(B, node, count, seed);
     all = kernels::symmetric_eigen(kernels::product(found.QtB, found.Q));
     all.vectors = kernels::product(found.Q, all.vectors);
   }
@@ -214,26 +231,28 @@ Matrix StoredTriplets::product() const {
 }
 
 StoredTriplets encode_low_rank(const ConstBlock& B,
+                               const Node& node,
                                const std::vector<int>& bits,
                                std::uint64_t seed,
-                               LeftVectors& known,
                                EncodedLeaf& leaf) {
+  LeftVectors& known = node.left;
   const bool accurate = std::any_of(bits.begin(), bits.end(), [](int b) { return b > 16; });
   const auto rank = static_cast<Index>(bits.size());
   if (known.U.cols() < rank || (accurate && !known.accurate)) {
-    known = {left_vectors(B, rank, accurate, seed), Vector(), accurate};
+    known = {left_vectors(B, node, rank, accurate, seed), Vector(), accurate};
   }
   const auto project = [&](const Matrix& X) { return kernels::transpose_product(B, X); };
   return encode_factors(known.U.leftCols(rank), project, bits, leaf);
 }
 
 StoredTriplets encode_symmetric(const ConstBlock& B,
+                                const Node& node,
                                 const std::vector<int>& bits,
                                 std::uint64_t seed,
-                                LeftVectors& known,
                                 EncodedLeaf& leaf) {
+  LeftVectors& known = node.left;
   const auto rank = static_cast<Index>(bits.size());
-  if (known.U.cols() < rank) known = leading_eigenpairs(B, rank, seed);
+  if (known.U.cols() < rank) known = leading_eigenpairs(B, node, rank, seed);
   return encode_eigenpairs(known.eigenvalues, known.U, bits, leaf);
 }
 
@@ -348,8 +367,8 @@ void encode_triplets(const BlockTree& tree,
   Matrix space;
   const ConstBlock B = source.block(node, space);
   const StoredTriplets stored = node.on_diagonal
-                                    ? encode_symmetric(B, bits, tree.seed(), node.left, leaf)
-                                    : encode_low_rank(B, bits, tree.seed(), node.left, leaf);
+                                    ? encode_symmetric(B, node, bits, tree.seed(), leaf)
+                                    : encode_low_rank(B, node, bits, tree.seed(), leaf);
   const Matrix rest = B - stored.product();
   if (with_remainder) {
     EncodedLeaf& remainder = result.remainder.emplace(leaf_of(node, LeafKind::kDense));

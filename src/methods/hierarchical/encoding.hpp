@@ -32,20 +32,20 @@ struct StoredTriplets {
   Matrix product() const;
 };
 
-/// Appends the rounded U of the leading triplets of B, one per width in `bits`, and V = B^T U (U^T
-/// U)^-1, fitted to it by least squares and rounded. Vectors are taken from `known`, which is
-/// recomputed if it has too few or too inaccurate ones.
+/// Appends the rounded U of the leading triplets of B, the block of `node`, one per width in `bits`,
+/// and V = B^T U (U^T U)^-1, fitted to it by least squares and rounded. Vectors are taken from
+/// `node.left`, which is recomputed if it has too few or too inaccurate ones.
 StoredTriplets encode_low_rank(const ConstBlock& B,
+                               const Node& node,
                                const std::vector<int>& bits,
                                std::uint64_t seed,
-                               LeftVectors& known,
                                EncodedLeaf& leaf);
 /// The same for a symmetric B: sum of s_k u_k u_k^T. The step of u_k is chosen so that s_k, a
 /// bfloat16, divided by its square is the eigenvalue.
 StoredTriplets encode_symmetric(const ConstBlock& B,
+                                const Node& node,
                                 const std::vector<int>& bits,
                                 std::uint64_t seed,
-                                LeftVectors& known,
                                 EncodedLeaf& leaf);
 /// The same two functions if the triplets of B are known, and B is not. Cost O((m + n) k r).
 StoredTriplets encode_low_rank(const Triplets& B, const std::vector<int>& bits, EncodedLeaf& leaf);

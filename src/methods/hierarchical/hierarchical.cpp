@@ -13,6 +13,7 @@
 #include "matapprox/core/memory.hpp"
 #include "matapprox/core/require.hpp"
 #include "matapprox/core/run_control.hpp"
+#include "matapprox/operators/dense.hpp"
 #include "matapprox/operators/stored_as.hpp"
 #include "methods/dense_matrix.hpp"
 #include "methods/finite.hpp"
@@ -36,6 +37,9 @@ constexpr Index kSmallMatrix = 300;
 constexpr double kMinDefaultBytes = 64;
 /// Bytes per value of a budget in numbers.
 constexpr double kDoubleBytes = 8;
+/// Rows and columns of the sample on which orders are compared.
+constexpr Index kMinOrderSample = 256;
+constexpr Index kMaxOrderSample = 1024;
 
 std::vector<int> checked_widths(const HierarchicalOptions& options) {
   std::vector<int> widths;
@@ -341,6 +345,40 @@ Approximation hierarchical(const LinearOperator& A,
   if (order.empty()) return {{H}, std::move(summary)};
   const Factor P = make_factor("P", Permutation(order));
   return {{{"P", P.value, true}, H, P}, std::move(summary)};
+}
+
+double spectral_order_gain(const LinearOperator& A,
+                           double bytes,
+                           double tolerance,
+                           std::uint64_t seed,
+                           const RunControl& control) {
+  const Index n = A.rows();
+  const Index step = std::max<Index>(1, n / std::clamp(n / 4, kMinOrderSample, kMaxOrderSample));
+  std::vector<Index> places;
+  for (Index k = 0; k < n; k += step) places.push_back(k);
+  const Matrix entries = A.columns_at(places)(places, Eigen::all);
+  const DenseOperator sample(entries);
+  HierarchicalOptions options;
+  options.seed = seed;
+  const bool by_bytes = std::isfinite(bytes);
+  if (by_bytes) {
+    options.budget = {StorageBudget::Unit::kBytes, bytes / static_cast<double>(step)};
+  } else {
+    options.frobenius_tolerance = tolerance;
+  }
+  const auto cost_of = [&](BlockOrder order) {
+    options.order = order;
+    try {
+      const Approximation B = hierarchical(sample, options, control);
+      if (!by_bytes) return static_cast<double>(B.storage().bytes);
+      return (entries - dense_matrix(B, kHierarchical, control)).stableNorm();
+    } catch (const BudgetTooSmall&) {
+      return entries.stableNorm();
+    }
+  };
+  const double natural = cost_of(BlockOrder::kNatural);
+  const double spectral = cost_of(BlockOrder::kSpectral);
+  return natural == spectral ? 1 : natural / spectral;
 }
 
 }  // namespace matapprox

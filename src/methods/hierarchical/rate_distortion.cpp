@@ -1,9 +1,12 @@
 #include "methods/hierarchical/rate_distortion.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "matapprox/core/memory.hpp"
 #include "methods/hierarchical/workers.hpp"
@@ -33,6 +36,50 @@ constexpr Index kDoubtedTriplets = 16;
 constexpr double kDoubt = 16;
 /// Fraction of the squared error by which the errors may deviate from the expected ones.
 constexpr double kWorthLearning = 0.05;
+/// Most that rounding changes in the sum of the squares of a block, relative to that sum.
+constexpr double kRoundingOfSquares = 1e-14;
+
+/// Lower bounds of the singular values of two blocks without common rows or columns, descending.
+Vector values_from_below(const std::array<const Node*, 2>& blocks) {
+  const Vector& first = blocks[0]->square_bounds;
+  const Vector& second = blocks[1]->square_bounds;
+  Vector values(first.size() + second.size());
+  std::merge(first.begin(), first.end(), second.begin(), second.end(), values.begin(),
+             std::greater<>());
+  return values.cwiseSqrt();
+}
+
+/// Upper bounds of the same, at most `count`: what the bounds leave of the energy of a block belongs
+/// to one of its squares, or to all that come before.
+Vector values_from_above(const std::array<const Node*, 2>& blocks, Index count) {
+  std::vector<double> values;
+  for (const Node* block : blocks) {
+    const Vector& known = block->square_bounds;
+    const double rest = std::max(block->energy - known.sum(), 0.0) +
+                        kRoundingOfSquares * block->energy;
+    for (Index k = 0; k < std::min(count, block->smaller_side()); ++k) {
+      values.push_back(k < known.size() ? known(k) + rest
+                                        : rest / static_cast<double>(k - known.size() + 1));
+    }
+  }
+  std::sort(values.begin(), values.end(), std::greater<>());
+  values.resize(static_cast<std::size_t>(std::min(count, std::ssize(values))));
+  return Vector::Map(values.data(), std::ssize(values)).cwiseSqrt();
+}
+
+/// Lower bounds of the squares of D + O, of two diagonal and two other blocks: singular value i is
+/// at least value i + j of D minus value j of O, for every j (Weyl).
+Vector bounds_of_sum(const std::array<const Node*, 2>& diagonal,
+                     const std::array<const Node*, 2>& others) {
+  const Vector large = values_from_below(diagonal);
+  const Vector small = values_from_above(others, large.size());
+  Vector bounds = Vector::Zero(large.size());
+  for (Index j = 0; j < small.size(); ++j) {
+    const Index count = large.size() - j;
+    bounds.head(count) = bounds.head(count).cwiseMax((large.tail(count).array() - small(j)).matrix());
+  }
+  return bounds.cwiseMax(0.0).cwiseAbs2();
+}
 
 }  // namespace
 
@@ -138,12 +185,9 @@ bool RateDistortion::choose_own(Node& node, double limit, bool may_ask) {
     const Index known = node.squares.size();
     const double rest = ContentChoices::unknown_energy(node);
     const Index count = std::max(kFirstTriplets, kMoreTriplets * known);
-    source.find_spectrum(node, count, least, [&](const Vector& squares, double others) {
-      const double cost = contents_.least_cost_of_triplets(node, squares);
-      const double enough = kSurely * std::min(limit, node.own.cost(price()));
-      if (cost > enough) return BlockSource::Search::kGiveUp;
-      return cost + tree_.weight(node) * others <= enough ? BlockSource::Search::kCannotTell
-                                                          : BlockSource::Search::kContinue;
+    source.find_spectrum(node, count, least, [&](const Vector& squares) {
+      return contents_.least_cost_of_triplets(node, squares) >
+             kSurely * std::min(limit, node.own.cost(price()));
     });
     if (node.squares.size() == known && ContentChoices::unknown_energy(node) >= rest) break;
   }
@@ -266,11 +310,38 @@ std::vector<Node*> RateDistortion::divide(std::size_t level, const std::vector<N
 /// Squared singular values of a node are at least those of a part of it.
 void RateDistortion::find_square_bounds(std::size_t level, Node& node) {
   node.raise_square_bounds(node.squares);
+  double known = 0;
+  for (Index c = 0; c < node.children; ++c) {
+    Node& child = tree_.child(level, node, c);
+    child.raise_square_bounds(child.squares);
+    node.raise_square_bounds(child.square_bounds);
+    known += child.square_bounds.sum();
+  }
+  // The bounds below need as much time as all else if nothing is computed anew.
+  const bool is_new = std::exchange(node.bounds_of_children, known) != known;
+  if (!is_new || node.children < (node.on_diagonal ? 3 : 4)) return;
+  const Node& upper_left = tree_.child(level, node, 0);
+  const Node& upper_right = tree_.child(level, node, node.children - 2);
+  const Node& lower_left = tree_.child(level, node, 1);
+  const Node& lower_right = tree_.child(level, node, node.children - 1);
+  node.raise_square_bounds(
+      bounds_of_sum({&upper_left, &lower_right}, {&lower_left, &upper_right}));
+  node.raise_square_bounds(
+      bounds_of_sum({&lower_left, &upper_right}, {&upper_left, &lower_right}));
+}
+
+/// Lower bound of the cost of all low-rank contents of a divided node. The sums t_k of the k-th
+/// squares of its parts majorize its squares, because an approximation of rank r approximates each
+/// part at most at rank r; and the least cost of triplets is a concave function of each square.
+double RateDistortion::least_cost_of_triplets(std::size_t level, const Node& node) const {
+  Vector sums = Vector::Zero(node.smaller_side());
   for (Index c = 0; c < node.children; ++c) {
     const Node& child = tree_.child(level, node, c);
-    node.raise_square_bounds(child.squares);
-    node.raise_square_bounds(child.square_bounds);
+    const double times = node.on_diagonal && !child.on_diagonal ? 2 : 1;
+    sums.head(child.square_bounds.size()) += times * child.square_bounds;
   }
+  return std::max(contents_.least_cost_of_triplets(node, sums),
+                  contents_.least_cost_of_triplets(node, node.square_bounds));
 }
 
 /// True if the node itself, examined further, may cost less than its children, which cost `limit`.
@@ -279,7 +350,7 @@ bool RateDistortion::needs_more(std::size_t level, Node& node, double limit) {
   const double other = std::min(limit, node.own.cost(price()));
   if (small_only_ || node.smaller_side() <= kLateNode) return false;
   find_square_bounds(level, node);
-  return contents_.least_cost_of_triplets(node, node.square_bounds) < other;
+  return least_cost_of_triplets(level, node) < other;
 }
 
 /// Sum of the choices for the children of a divided node.

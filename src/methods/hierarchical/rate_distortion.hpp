@@ -73,6 +73,7 @@ class RateDistortion {
   void stop_where_division_lost(std::size_t level, const std::vector<Node*>& nodes);
   std::vector<Node*> divide(std::size_t level, const std::vector<Node*>& nodes);
   void find_square_bounds(std::size_t level, Node& node);
+  double least_cost_of_triplets(std::size_t level, const Node& node) const;
   bool needs_more(std::size_t level, Node& node, double limit);
   struct Children {
     Choice sum{Content::kChildren};
