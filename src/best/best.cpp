@@ -102,7 +102,7 @@ Prediction try_all(const LinearOperator& A,
   }
   if (tries_exact && !exact_first && exact_ends_it()) return prediction;
   const choosing::Situation now{A, facts, traits, options, trials, prediction};
-  if (choosing::compares_orders(traits, options)) {
+  if (trials.least_error() > kRoundingOfProducts && choosing::compares_orders(traits, options)) {
     traits.spectral_gain = choosing::spectral_gain(now, control, trials);
   }
   for (BestCandidate& candidate : choosing::candidates(traits, options)) {

@@ -202,7 +202,8 @@ MatrixTraits traits_of(const LinearOperator& A,
 bool compares_orders(const MatrixTraits& traits, const BestOptions& options) {
   return traits.large && traits.held && traits.symmetric && !traits.sparse && !traits.points &&
          !traits.local && options.effort != BestEffort::kHigh &&
-         options.budget.unit != StorageBudget::Unit::kNumbers && takes_part("hierarchical", options);
+         options.budget.unit != StorageBudget::Unit::kNumbers &&
+         takes_part("hierarchical", options);
 }
 
 bool takes_part(const std::string& method, const BestOptions& options) {

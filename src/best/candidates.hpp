@@ -29,9 +29,9 @@ struct MatrixTraits {
   bool spectral_first() const { return spectral_gain >= kClearlyNearer; }
 
  private:
-  /// Chosen on Matern, Gaussian and exponential kernels in 1 to 20 dimensions, covariances and block
-  /// models of order 2000 to 6000: gains of 2.2 and more were confirmed by the whole matrix, those
-  /// between 1 and 1.4 in half of the cases, those below 1 never.
+  /// Chosen on Matern, Gaussian and exponential kernels in 1 to 20 dimensions, covariances and
+  /// block models of order 2000 to 6000: gains of 2.2 and more were confirmed by the whole matrix,
+  /// those between 1 and 1.4 in half of the cases, those below 1 never.
   static constexpr double kClearlyNearer = 2;
 };
 

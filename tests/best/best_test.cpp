@@ -167,6 +167,42 @@ TEST(Best, TakesWaveletsWhereTheyAreNearest) {
 }
 
 /// The estimates by samples run between candidates, where only their own stop scope sees a request.
+/// A(p, p) for a random p.
+Matrix shuffled(const Matrix& A) {
+  const Vector keys = random_normal_matrix(9, RandomStream::kSketch, A.rows(), 1);
+  std::vector<Index> order = index_range(0, A.rows());
+  std::sort(order.begin(), order.end(), [&](Index a, Index b) { return keys(a) < keys(b); });
+  return A(order, order);
+}
+
+// An order of the rows of a large matrix that loses on a sample is not tried on the whole: neither
+// the given one of points on a line in random order, nor another one where none helps.
+TEST(Best, TriesTheOrderOfRowsThatASampleFavors) {
+  constexpr Index kOrder = 1100;
+  Matrix line(kOrder, kOrder);
+  for (Index j = 0; j < kOrder; ++j) {
+    for (Index i = 0; i < kOrder; ++i) {
+      line(i, j) = std::exp(-std::abs(static_cast<double>(i - j)) / 50);
+    }
+  }
+  Matrix factor = random_normal_matrix(4, RandomStream::kSketch, kOrder, 300);
+  for (Index k = 0; k < 300; ++k) factor.col(k) /= static_cast<double>(k + 1);
+  const std::map<std::string, std::string> verdicts[] = {
+      {{"hierarchical", "the spectral order is nearer, by a sample of the rows"},
+       {"hierarchical, order spectral", "chosen"}},
+      {{"hierarchical", "chosen"},
+       {"hierarchical, order spectral", "the given order is nearer, by a sample of the rows"}}};
+  const Matrix matrices[] = {shuffled(line), factor * factor.transpose()};
+  for (int k = 0; k < 2; ++k) {
+    const BestResult result = best(DenseOperator(matrices[k]), {.budget = bytes_budget(2e5)});
+    std::map<std::string, std::string> found;
+    for (const BestCandidate& candidate : result.candidates) {
+      if (verdicts[k].contains(candidate.name)) found[candidate.name] = candidate.verdict;
+    }
+    EXPECT_EQ(found, verdicts[k]);
+  }
+}
+
 TEST(Best, StopsBetweenCandidatesToo) {
   const Matrix A = test::random_matrix(300, 300, 3);
   std::atomic<bool> stop{false};

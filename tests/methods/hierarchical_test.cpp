@@ -438,8 +438,8 @@ TEST(LeadingSquares, OfLargeBlocksAreThoseOrBoundsOfThose) {
 }
 
 // Bounds that blocks get from their parts are below the squares of LAPACK. Those of some blocks on
-// the diagonal are above the squares of each part, because the rest of such a block has low rank. If
-// all parts are equal, the whole has no more of them than each part.
+// the diagonal are above the squares of each part, because the rest of such a block has low rank.
+// If all parts are equal, the whole has no more of them than each part.
 TEST(RateDistortion, BoundsFromPartsHold) {
   const Matrix line = line_kernel(700);
   const Matrix wide = Matrix(line.topRows(300));
@@ -471,6 +471,22 @@ TEST(RateDistortion, BoundsFromPartsHold) {
     }
   }
   EXPECT_GT(ruled_out, 0);
+}
+
+// Points on a line are nearer in their order than in any other; in random order the spectral one
+// finds it again.
+TEST(Hierarchical, ASampleShowsWhichOrderIsNearer) {
+  const Matrix line = line_kernel(900);
+  std::vector<Index> places = index_range(0, 900);
+  for (Index k = 0; k < 900; ++k) places[static_cast<std::size_t>(k)] = 7 * 47 * k % 900;
+  const Matrix mixed = line(places, places);
+  const double bytes = 0.02 * 8 * 900 * 900;
+  constexpr double kAnyBytes = std::numeric_limits<double>::infinity();
+  EXPECT_GT(spectral_order_gain(DenseOperator(mixed), bytes, 0, 1), 10);
+  EXPECT_LT(spectral_order_gain(DenseOperator(line), bytes, 0, 1), 1);
+  EXPECT_GT(spectral_order_gain(DenseOperator(mixed), kAnyBytes, 1e-3, 1), 1.5);
+  EXPECT_LT(spectral_order_gain(DenseOperator(line), kAnyBytes, 1e-3, 1), 1);
+  EXPECT_EQ(spectral_order_gain(DenseOperator(Matrix::Zero(300, 300)), bytes, 0, 1), 1);
 }
 
 // For values in doubles the error is at most the tolerance and at least half of it.

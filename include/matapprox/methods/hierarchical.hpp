@@ -83,7 +83,8 @@ struct HierarchicalOptions {
 /// symmetric A the upper half is stored. Cost: one randomized SVD per level of the tree, of rank 48
 /// and more if worthwhile, for blocks whose smaller side is above 128, and all singular values of
 /// smaller blocks that are not decided by their norm alone: O(m n k log n) operations. Holds A, 8 m
-/// n bytes, and the tree. There are two exceptions. The kernel matrix of many points is never
+/// n bytes, the tree, and bases of the blocks of more than 512 rows and columns that are searched,
+/// at most about 12 m n bytes. There are two exceptions. The kernel matrix of many points is never
 /// formed (adaptive cross approximation [Beb00]). A square A of order above 8192 whose columns cost
 /// as much as products is peeled [LLY11], from about 2 (k + 16) log2(n / leaf) products with it, or
 /// twice as many if it is not symmetric, k being the rank of its off-diagonal blocks; n k log n
@@ -95,10 +96,10 @@ Approximation hierarchical(const LinearOperator& A,
                            const HierarchicalOptions& options = {},
                            const RunControl& control = {});
 
-/// How many times nearer hierarchical() is expected to be with order spectral than with order natural
-/// in as many bytes or, if `bytes` is infinite, in how many times fewer bytes it is expected to reach
-/// the relative Frobenius error `tolerance`: the ratio for every k-th row and column of a square A,
-/// 256 to 1024 of them, with 1 / k of the bytes. Cost: two fits to the sample. Throws like
+/// Expected error of hierarchical() with order natural over that with order spectral, in as many
+/// bytes; if `bytes` is infinite, the ratio of the bytes in which they are expected to reach the
+/// relative Frobenius error `tolerance`. It is the ratio for every k-th row and column of a square
+/// A, 256 to 1024 of them, with 1 / k of the bytes. Cost: two fits to the sample. Throws like
 /// hierarchical().
 double spectral_order_gain(const LinearOperator& A,
                            double bytes,

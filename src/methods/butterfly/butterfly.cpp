@@ -25,10 +25,12 @@ namespace butterflies {
 namespace {
 
 constexpr const char* kButterfly = "butterfly";
-/// Blocks of each stage that are sampled, and the most rows or columns of their shorter and of
-/// their longer side: a rank that is near the sides holds nearly all of a sample, whatever it is
-/// of.
-constexpr Index kSampledBlocks = 4;
+/// Blocks of each stage that are sampled: of every plan, and before a fit is recommended that takes
+/// much longer, because a few blocks may miss those that hold a tenth of the energy. Most rows or
+/// columns of their shorter and of their longer side: a rank that is near the sides holds nearly
+/// all of a sample, whatever it is of.
+constexpr Index kFewBlocks = 4;
+constexpr Index kManyBlocks = 24;
 constexpr Index kShorterSide = 64;
 constexpr Index kLongerSide = 256;
 /// Plans that are fitted before one is chosen.
@@ -53,27 +55,29 @@ class BlockSamples {
   BlockSamples(const Matrix& A, std::uint64_t seed) : A_(A), unit_(unit_scale(A)), seed_(seed) {
     Vector norms(A.cols());
     parallel_for(A.cols(), [&](Index j) { norms(j) = (unit_ * A.col(j)).squaredNorm(); });
-    for (Index k = 0; k < kSampledBlocks; ++k) {
+    for (Index k = 0; k < kManyBlocks; ++k) {
       const Index col = drawn(norms);
       marks_.emplace_back(drawn((unit_ * A.col(col)).cwiseAbs2()), col);
     }
   }
   const Matrix& entries() const { return A_; }
 
-  /// Squared singular values of blocks of a stage, as parts of their sum, descending. Once those
-  /// after the first `rank` add up to more than `hopeless`, no further blocks are read.
-  const Vector& squares(const Arrangement& arrangement,
-                        const Stage& stage,
-                        Index rank,
-                        double hopeless) {
+  /// Squared singular values of so many blocks of a stage, as parts of their sum, descending. Once
+  /// those after the first `rank` add up to more than `hopeless`, no further blocks are read.
+  Vector squares(const Arrangement& arrangement,
+                 const Stage& stage,
+                 Index rank,
+                 Index blocks,
+                 double hopeless) {
     const Index width = stage.cols / stage.splits;
     Known& known = known_[std::tuple(arrangement, stage.groups, width)];
-    while (known.blocks < kSampledBlocks &&
-           known.squares.tail(std::max<Index>(kShorterSide - rank, 0)).sum() <= hopeless) {
+    const auto all = [&] { return static_cast<double>(std::max(blocks, known.blocks)); };
+    while (known.blocks < blocks &&
+           known.squares.tail(std::max<Index>(kShorterSide - rank, 0)).sum() <= hopeless * all()) {
       throw_if_stop_requested();
       add_block(arrangement, stage.groups, width, known);
     }
-    return known.squares;
+    return known.squares / all();
   }
 
  private:
@@ -135,7 +139,7 @@ class BlockSamples {
     }
     const Vector of_block = kernels::singular_values(std::move(block)).cwiseAbs2();
     const double all = of_block.sum();
-    if (all > 0) known.squares.head(of_block.size()) += of_block / (all * kSampledBlocks);
+    if (all > 0) known.squares.head(of_block.size()) += of_block / all;
   }
 
   const Matrix& A_;
@@ -151,10 +155,10 @@ struct Estimate {
   Energies energies;    ///< none if that is hopeless
 };
 
-/// Extrapolates from sampled blocks to A. Ends at the first stage after which the error is above
-/// `hopeless`. Stages whose blocks have about as many rows as columns come first: they have the
-/// largest ranks, so that hopeless plans end early.
-Estimate estimate_of(BlockSamples& samples, const Plan& plan, double hopeless) {
+/// Extrapolates from so many sampled blocks of each stage to A. Ends at the first stage after which
+/// the error is above `hopeless`. Stages whose blocks have about as many rows as columns come
+/// first: they have the largest ranks, so that hopeless plans end early.
+Estimate estimate_of(BlockSamples& samples, const Plan& plan, Index blocks, double hopeless) {
   const Matrix& A = samples.entries();
   const auto unbalance = [&](Index number) {
     const Stage& stage = plan.stages[static_cast<std::size_t>(number)];
@@ -170,8 +174,8 @@ Estimate estimate_of(BlockSamples& samples, const Plan& plan, double hopeless) {
   Energies energies(plan.stages.size());
   for (const Index number : order) {
     const Stage& stage = plan.stages[static_cast<std::size_t>(number)];
-    const Vector& squares = samples.squares(
-        plan.arrangement, stage, stage.rank, hopeless * hopeless - estimate.left_out);
+    const Vector squares = samples.squares(
+        plan.arrangement, stage, stage.rank, blocks, hopeless * hopeless - estimate.left_out);
     const Index kept = std::min(stage.rank, squares.size());
     estimate.left_out += squares.tail(squares.size() - kept).sum();
     if (estimate.left_out > hopeless * hopeless) return estimate;
@@ -203,7 +207,10 @@ std::vector<Choice> choices_within(const LinearOperator& A,
   double best = hopeless / kEstimateSlack;
   const auto consider = [&](Plan plan) {
     if (kMinBytesPerNumber * plan.numbers() > bytes) return;
-    const Estimate estimate = estimate_of(samples, plan, std::min(hopeless, kEstimateSlack * best));
+    const double most = std::min(hopeless, kEstimateSlack * best);
+    Estimate estimate = estimate_of(samples, plan, kFewBlocks, most);
+    if (std::isfinite(hopeless) && !estimate.energies.empty())
+      estimate = estimate_of(samples, plan, kManyBlocks, most);
     if (estimate.energies.empty()) return;
     const Widths widths = widths_within_bytes(plan, estimate.energies, bytes);
     const double error = std::max(std::sqrt(estimate.left_out + widths.squared_error), kExactError);
@@ -321,7 +328,7 @@ Approximation within_tolerance(const LinearOperator& A,
   BlockSamples samples(entries, options.seed);
   std::vector<Choice> choices;
   const auto consider = [&](Plan plan) {
-    const Estimate estimate = estimate_of(samples, plan, kEstimateSlack * truncated);
+    const Estimate estimate = estimate_of(samples, plan, kFewBlocks, kEstimateSlack * truncated);
     if (estimate.energies.empty()) return;
     const double takes = widths_within_error(plan, estimate.energies, rounded).bytes;
     choices.push_back({std::move(plan), std::sqrt(estimate.left_out), takes});

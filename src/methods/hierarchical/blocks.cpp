@@ -248,7 +248,7 @@ constexpr Index kSpectrumOversampling = 8;
 /// A square below this fraction of the least one that matters suggests that no other matters.
 constexpr double kFarBelow = 0.1;
 /// Number of random columns at first; each time 1 / kAddedPart of the present number is added.
-constexpr Index kFirstColumns = 16;
+constexpr Index kFirstColumns = 24;
 constexpr Index kAddedPart = 2;
 /// Smaller side from which on the range of a block is kept for the next search. All that are kept
 /// take at most about the memory of the matrix.
@@ -274,8 +274,7 @@ void extend(Range& range, const ConstBlock& B, const Sketch& sketch, Index added
   }
   append_columns(range.Q, kernels::thin_qr(std::move(Y)));
   // Q^T B is computed and its few rows transposed: that product reads B in place.
-  append_columns(range.BtQ,
-                 kernels::transpose_product(range.Q.rightCols(added), B).transpose());
+  append_columns(range.BtQ, kernels::transpose_product(range.Q.rightCols(added), B).transpose());
 }
 
 /// Extends the range of a node until it has the leading squares: all that matter, if the others are
@@ -360,8 +359,8 @@ void HeldMatrix::find_spectrum(Node& node, Index count, double least, const Judg
   refine_spectrum(node, least);
 }
 
-/// Squares that a search found have the digits that it needed; those of a later, smaller `least` may
-/// need more.
+/// Squares that a search found have the digits that it needed; those of a later, smaller `least`
+/// may need more.
 void HeldMatrix::refine_spectrum(Node& node, double least) const {
   if (node.accurate || !below_gram_accuracy(node.squares, least)) return;
   const Index known = node.squares.size();

@@ -80,7 +80,7 @@ struct NodeState {
   Choice best;
   /// Lower bound of its cost with its children, whatever the unknown squares are.
   double least_cost = 0;
-  bool divided = false;  ///< the children are considered at the current price
+  bool divided = false;           ///< the children are considered at the current price
   double bounds_of_children = 0;  ///< sum of their square_bounds from which those of the node are
 
   Index smaller_side() const { return rows < columns ? rows : columns; }

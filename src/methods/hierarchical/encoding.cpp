@@ -56,7 +56,8 @@ Subspace leading_subspace(const ConstBlock& B, const Node& node, Index count, st
     found.Q = kernels::thin_qr(kernels::product(B, start));
     found.QtB = kernels::transpose_product(found.Q, B);
   }
-  for (int step = 0; step < kPowerSteps && !nearly_contains(found, B, count, node.squares); ++step) {
+  for (int step = 0; step < kPowerSteps && !nearly_contains(found, B, count, node.squares);
+       ++step) {
     found.Q = kernels::thin_qr(kernels::product(B, kernels::thin_qr(found.QtB.transpose())));
     found.QtB = kernels::transpose_product(found.Q, B);
   }

@@ -32,9 +32,9 @@ struct StoredTriplets {
   Matrix product() const;
 };
 
-/// Appends the rounded U of the leading triplets of B, the block of `node`, one per width in `bits`,
-/// and V = B^T U (U^T U)^-1, fitted to it by least squares and rounded. Vectors are taken from
-/// `node.left`, which is recomputed if it has too few or too inaccurate ones.
+/// Appends the rounded U of the leading triplets of B, the block of `node`, one per width in
+/// `bits`, and V = B^T U (U^T U)^-1, fitted to it by least squares and rounded. Vectors are taken
+/// from `node.left`, which is recomputed if it has too few or too inaccurate ones.
 StoredTriplets encode_low_rank(const ConstBlock& B,
                                const Node& node,
                                const std::vector<int>& bits,

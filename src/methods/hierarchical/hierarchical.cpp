@@ -96,9 +96,10 @@ std::vector<Index> block_order(const LinearOperator& A,
       A.rows(),
       A.cols());
   if (order == BlockOrder::kPoints) {
-    require(kernel != nullptr,
-            "{}: order points requires a kernel matrix of points (--as kernel)",
-            kHierarchical);
+    if (kernel == nullptr) {
+      throw InvalidArgument(fmt::format(
+          "{}: order points requires a kernel matrix of points (--as kernel)", kHierarchical));
+    }
     return blocks::median_order(kernel->points(), leaf);
   }
   const SparseMatrix graph = node_order::joined(node_order::largest_entries(A, control));

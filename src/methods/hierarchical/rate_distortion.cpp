@@ -44,19 +44,19 @@ Vector values_from_below(const std::array<const Node*, 2>& blocks) {
   const Vector& first = blocks[0]->square_bounds;
   const Vector& second = blocks[1]->square_bounds;
   Vector values(first.size() + second.size());
-  std::merge(first.begin(), first.end(), second.begin(), second.end(), values.begin(),
-             std::greater<>());
+  std::merge(
+      first.begin(), first.end(), second.begin(), second.end(), values.begin(), std::greater<>());
   return values.cwiseSqrt();
 }
 
-/// Upper bounds of the same, at most `count`: what the bounds leave of the energy of a block belongs
-/// to one of its squares, or to all that come before.
+/// Upper bounds of the same, at most `count`: what the bounds leave of the energy of a block
+/// belongs to one of its squares, or to all that come before.
 Vector values_from_above(const std::array<const Node*, 2>& blocks, Index count) {
   std::vector<double> values;
   for (const Node* block : blocks) {
     const Vector& known = block->square_bounds;
-    const double rest = std::max(block->energy - known.sum(), 0.0) +
-                        kRoundingOfSquares * block->energy;
+    const double rest =
+        std::max(block->energy - known.sum(), 0.0) + kRoundingOfSquares * block->energy;
     for (Index k = 0; k < std::min(count, block->smaller_side()); ++k) {
       values.push_back(k < known.size() ? known(k) + rest
                                         : rest / static_cast<double>(k - known.size() + 1));
@@ -76,7 +76,8 @@ Vector bounds_of_sum(const std::array<const Node*, 2>& diagonal,
   Vector bounds = Vector::Zero(large.size());
   for (Index j = 0; j < small.size(); ++j) {
     const Index count = large.size() - j;
-    bounds.head(count) = bounds.head(count).cwiseMax((large.tail(count).array() - small(j)).matrix());
+    bounds.head(count) =
+        bounds.head(count).cwiseMax((large.tail(count).array() - small(j)).matrix());
   }
   return bounds.cwiseMax(0.0).cwiseAbs2();
 }
@@ -324,10 +325,8 @@ void RateDistortion::find_square_bounds(std::size_t level, Node& node) {
   const Node& upper_right = tree_.child(level, node, node.children - 2);
   const Node& lower_left = tree_.child(level, node, 1);
   const Node& lower_right = tree_.child(level, node, node.children - 1);
-  node.raise_square_bounds(
-      bounds_of_sum({&upper_left, &lower_right}, {&lower_left, &upper_right}));
-  node.raise_square_bounds(
-      bounds_of_sum({&lower_left, &upper_right}, {&upper_left, &lower_right}));
+  node.raise_square_bounds(bounds_of_sum({&upper_left, &lower_right}, {&lower_left, &upper_right}));
+  node.raise_square_bounds(bounds_of_sum({&lower_left, &upper_right}, {&upper_left, &lower_right}));
 }
 
 /// Lower bound of the cost of all low-rank contents of a divided node. The sums t_k of the k-th
