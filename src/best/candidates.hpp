@@ -26,13 +26,8 @@ struct MatrixTraits {
   bool time_limited = false;  ///< the time is limited
   /// By a sample, blocks in spectral order are this many times nearer than in the given order.
   double spectral_gain = 1;
-  bool spectral_first() const { return spectral_gain >= kClearlyNearer; }
-
- private:
-  /// Chosen on Matern, Gaussian and exponential kernels in 1 to 20 dimensions, covariances and
-  /// block models of order 2000 to 6000: gains of 2.2 and more were confirmed by the whole matrix,
-  /// those between 1 and 1.4 in half of the cases, those below 1 never.
-  static constexpr double kClearlyNearer = 2;
+  /// True if the given order need not be tried on the whole matrix.
+  bool spectral_first() const;
 };
 
 /// True if both orders of rows and columns have to be compared.
