@@ -24,7 +24,7 @@ struct MatrixTraits {
   bool in_memory = false;     ///< its entries are in memory
   bool listed = false;        ///< its nonzeros are a list in memory
   bool time_limited = false;  ///< the time is limited
-  /// By a sample, blocks in spectral order are this many times nearer than in the given order.
+  /// Blocks in spectral order are this many times nearer than in the given order, on a sample.
   double spectral_gain = 1;
   /// True if the given order need not be tried on the whole matrix.
   bool spectral_first() const;

@@ -166,8 +166,7 @@ TEST(Best, TakesWaveletsWhereTheyAreNearest) {
   }
 }
 
-/// The estimates by samples run between candidates, where only their own stop scope sees a request.
-/// A(p, p) for a random p.
+/// Returns A(p, p) for a random p.
 Matrix shuffled(const Matrix& A) {
   const Vector keys = random_normal_matrix(9, RandomStream::kSketch, A.rows(), 1);
   std::vector<Index> order = index_range(0, A.rows());
@@ -203,6 +202,7 @@ TEST(Best, TriesTheOrderOfRowsThatASampleFavors) {
   }
 }
 
+/// The estimates by samples run between candidates, where only their own stop scope sees a request.
 TEST(Best, StopsBetweenCandidatesToo) {
   const Matrix A = test::random_matrix(300, 300, 3);
   std::atomic<bool> stop{false};

@@ -487,6 +487,9 @@ TEST(Hierarchical, ASampleShowsWhichOrderIsNearer) {
   EXPECT_GT(spectral_order_gain(DenseOperator(mixed), kAnyBytes, 1e-3, 1), 1.5);
   EXPECT_LT(spectral_order_gain(DenseOperator(line), kAnyBytes, 1e-3, 1), 1);
   EXPECT_EQ(spectral_order_gain(DenseOperator(Matrix::Zero(300, 300)), bytes, 0, 1), 1);
+  EXPECT_REFUSED(InvalidArgument,
+                 spectral_order_gain(DenseOperator(Matrix::Zero(300, 200)), bytes, 0, 1),
+                 "this one is 300 x 200");
 }
 
 // For values in doubles the error is at most the tolerance and at least half of it.

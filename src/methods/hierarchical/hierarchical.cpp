@@ -354,6 +354,11 @@ double spectral_order_gain(const LinearOperator& A,
                            std::uint64_t seed,
                            const RunControl& control) {
   const Index n = A.rows();
+  require(n == A.cols(),
+          "{}: orders are compared for square matrices; this one is {} x {}",
+          kHierarchical,
+          n,
+          A.cols());
   const Index step = std::max<Index>(1, n / std::clamp(n / 4, kMinOrderSample, kMaxOrderSample));
   std::vector<Index> places;
   for (Index k = 0; k < n; k += step) places.push_back(k);

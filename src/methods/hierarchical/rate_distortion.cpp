@@ -49,8 +49,8 @@ Vector values_from_below(const std::array<const Node*, 2>& blocks) {
   return values.cwiseSqrt();
 }
 
-/// Upper bounds of the same, at most `count`: what the bounds leave of the energy of a block
-/// belongs to one of its squares, or to all that come before.
+/// Upper bounds of the same, at most `count`. What the lower bounds leave of the energy of a block
+/// may all belong to one square; unknown squares up to the k-th are at least as large as it.
 Vector values_from_above(const std::array<const Node*, 2>& blocks, Index count) {
   std::vector<double> values;
   for (const Node* block : blocks) {
